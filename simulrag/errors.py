@@ -1,4 +1,17 @@
-"""The few errors users meet. Each says what happened, with which input, and what to do."""
+"""The few errors users meet. Each says what happened, with which input, and what to do.
+
+SimulRAGError
+    InputError            the user's input is wrong
+        BudgetMissing
+    EnvironmentFault      the machine is not ready
+    CacheError            a stored call cannot be used
+        NotStored
+    ModelError            one model call failed, and its question with it
+        ReplyInvalid, ReplyRefused, ReplyTruncated, NotOffered, ModelTimeout
+        ModelUnavailable
+            ModelThrottled, ModelUnreachable
+    BudgetSpent, ProviderDown, CallsPending, CoverageFailed     the run or stage ends
+"""
 
 from __future__ import annotations
 
@@ -12,7 +25,7 @@ if TYPE_CHECKING:
     from simulrag.records import Usage
 
 
-_SAID = 3
+_SHOWN = 3
 """Problems of a file that its error repeats."""
 
 
@@ -51,7 +64,7 @@ class ModelError(SimulRAGError):
         self.usage = usage
 
     def retold(self, message: str) -> Self:
-        """The same failure in other words."""
+        """Tell the same failure in other words."""
         return type(self)(message, usage=self.usage)
 
 
@@ -113,29 +126,29 @@ class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not
 
 
 def problems_of_file(path: Path, problems: Sequence[str]) -> InputError:
-    """What is wrong with a user's file: three problems in the line, and where all of them are.
+    """Say what is wrong with a user's file: three problems, and where all of them are.
 
     More than three are written to a file beside it.
     """
-    said = "; ".join(problems[:_SAID])
-    if len(problems) > _SAID:
+    summary = "; ".join(problems[:_SHOWN])
+    if len(problems) > _SHOWN:
         beside = path.with_name(f"{path.name}.problems.txt")
         try:
-            beside.write_text("".join(f"{one}\n" for one in problems), encoding="utf-8")
-            said += f"; all {len(problems)} problems are in {beside}"
+            beside.write_text("".join(f"{problem}\n" for problem in problems), encoding="utf-8")
+            summary += f"; all {len(problems)} problems are in {beside}"
         except OSError:
-            said += f"; and {len(problems) - _SAID} more"
-    return InputError(f"{path}: {said}")
+            summary += f"; and {len(problems) - _SHOWN} more"
+    return InputError(f"{path}: {summary}")
 
 
 def all_problems(error: ValidationError) -> str:
-    """All that pydantic found wrong with one record; missing fields are named together."""
-    found = error.errors(include_url=False, include_input=False)
-    missing = [_place(one) for one in found if one["type"] == "missing"]
-    others = [f"{_place(one)}: {one['msg']}" for one in found if one["type"] != "missing"]
+    """Say all that pydantic found wrong with one record; missing fields are named together."""
+    problems = error.errors(include_url=False, include_input=False)
+    missing = [_place(problem) for problem in problems if problem["type"] == "missing"]
+    others = [f"{_place(item)}: {item['msg']}" for item in problems if item["type"] != "missing"]
     are = "is" if len(missing) == 1 else "are"
     lacks = [f"{', '.join(missing)} {are} missing"] if missing else []
-    return "; ".join(lacks + [one.removeprefix(": ") for one in others])
+    return "; ".join(lacks + [other.removeprefix(": ") for other in others])
 
 
 def _place(problem: Mapping[str, Any]) -> str:
@@ -144,7 +157,7 @@ def _place(problem: Mapping[str, Any]) -> str:
 
 
 def first_problem(error: ValidationError, whole: str = "") -> str:
-    """The first thing that pydantic found wrong, at its place or, without one, of the ``whole``.
+    """Say what pydantic found wrong first, at its place or, without one, of the ``whole``.
 
     What stood there is left out: it may be a key.
     """

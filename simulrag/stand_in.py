@@ -71,44 +71,44 @@ class Prompted:
         return "".join(message.content for message in self.messages)
 
     def has(self, tag: str) -> bool:
-        """Whether the prompt has such a part."""
+        """Tell whether the prompt has such a part."""
         return section(self.messages, tag) is not None
 
     def text(self, tag: str) -> str:
-        """A part of the prompt; "" where it has none."""
+        """Return a part of the prompt; "" where it has none."""
         return section(self.messages, tag) or ""
 
     def listed(self, tag: str) -> list[str]:
-        """The items of a part that numbers them."""
+        """List the items of a part that numbers them."""
         return numbered(self.text(tag))
 
     @property
     def count(self) -> int:
         """How many items are asked for, as the prompt says last."""
-        found = _COUNT.findall(self.seed)
-        return int(found[-1]) if found else 1
+        counts = _COUNT.findall(self.seed)
+        return int(counts[-1]) if counts else 1
 
     def tools(self, text: str | None = None) -> list[tuple[Simulator, str]]:
-        """The tools that a handbook in the prompt (or ``text``) names, with who has them."""
+        """Find the tools that a handbook in the prompt (or ``text``) names, with who has them."""
         named = _TOOL.findall(self.seed if text is None else text)
         known = [*self.simulators, *_registered(tuple(names()))]
-        found = ((next((one for one in known if tool in one.tools), None), tool) for tool in named)
-        return [(owner, tool) for owner, tool in found if owner is not None]
+        owners = ((next((s for s in known if tool in s.tools), None), tool) for tool in named)
+        return [(owner, tool) for owner, tool in owners if owner is not None]
 
     def example(self, text: str | None = None) -> tuple[str, dict[str, Any]] | None:
-        """A call of the first tool, as its simulator is tried with it; None without a tool.
+        """Make a call of the first tool, as its simulator is tried with it; None without a tool.
 
         Of a simulator that is not known, by what its handbook requires.
         """
         for owner, tool in self.tools(text):
             return tool, example_call(owner, tool)
-        for tool, told in _TOOLS.findall(f"{self.seed if text is None else text}\n### "):
-            return tool, {name: _required(kind, ends) for name, kind, ends in _ROW.findall(told)}
+        for tool, table in _TOOLS.findall(f"{self.seed if text is None else text}\n### "):
+            return tool, {name: _required(kind, ends) for name, kind, ends in _ROW.findall(table)}
         return None
 
 
 def _required(kind: str, ends: str) -> str | float:
-    """A value for an argument, as a handbook's table describes it."""
+    """Choose a value for an argument, as a handbook's table describes it."""
     if kind.startswith("one of "):
         return kind.removeprefix("one of ").partition(",")[0].strip()
     if kind.startswith(("number", "integer")):
@@ -118,17 +118,17 @@ def _required(kind: str, ends: str) -> str | float:
 
 @lru_cache(maxsize=1)
 def _registered(named: tuple[str, ...]) -> tuple[Simulator, ...]:
-    """Of registered simulators those that need no setting."""
-    found = []
+    """Load those registered simulators that need no setting."""
+    loaded = []
     for name in named:
         with suppress(Exception):  # it wants settings, or is somebody's
             if not reaches_out(name):
-                found.append(load(name))
-    return tuple(found)
+                loaded.append(load(name))
+    return tuple(loaded)
 
 
 def section(messages: Sequence[Message], tag: str) -> str | None:
-    """The text between ``<tag>`` and ``</tag>``, None where the prompt has no such part.
+    """Read the text between ``<tag>`` and ``</tag>``, None where the prompt has no such part.
 
     The tags stand on lines of their own, so the first opening and the last closing line of a
     message are the prompt's even where the data holds the same tag.
@@ -141,38 +141,38 @@ def section(messages: Sequence[Message], tag: str) -> str | None:
 
 
 def numbered(text: str) -> list[str]:
-    """The items of a ``0: ...`` list in order."""
+    """List the items of a ``0: ...`` list in order."""
     return [match[2].strip() for match in _NUMBERED.finditer(text + "\n")]
 
 
 def bullets(text: str) -> list[str]:
-    """The items of a ``- ...`` list in order."""
+    """List the items of a ``- ...`` list in order."""
     return [match[1].strip() for match in _BULLET.finditer(text + "\n")]
 
 
 def finding(text: str) -> Finding:
-    """What is found of a claim: as its words say; of other stand-ins one in four is wrong."""
-    said: dict[str, Finding] = {RIGHT: "right", WRONG: "wrong", OPEN: "open"}
-    for word, found in said.items():
+    """Say what is found of a claim, as its words say; of other stand-ins one in four is wrong."""
+    findings: dict[str, Finding] = {RIGHT: "right", WRONG: "wrong", OPEN: "open"}
+    for word, meaning in findings.items():
         if word in text:
-            return found
+            return meaning
     return "wrong" if MARK in text and draw(text) % WRONG_ONES == 0 else "right"
 
 
 def draw(*seeds: object) -> int:
-    """A whole number from 0 to 2**32 - 1; other seeds give others."""
+    """Draw a whole number from 0 to 2**32 - 1; other seeds give others."""
     return int.from_bytes(hashlib.sha256(repr(seeds).encode()).digest()[:4])
 
 
 def sentence(*seeds: object) -> str:
-    """A sentence of made-up words, about as long as a claim; other seeds give other words."""
+    """Write a sentence of made-up words, as long as a claim; other seeds give other words."""
     letters = hashlib.shake_256(repr(seeds).encode()).hexdigest(4 * _WORDS).translate(_LETTERS)
     words = (letters[start : start + 8] for start in range(0, len(letters), 8))
     return f"{MARK} {' '.join(words)}."
 
 
 def prose(prompted: Prompted, tokens: int) -> str:
-    """Sentences to about that many tokens; those that another sample does not say come last."""
+    """Write sentences to about that many tokens; what no other sample says comes last."""
     wanted = max(1, round(tokens / SENTENCE_TOKENS))
     shared = round(_SHARED * wanted)
     texts = [sentence(prompted.seed, number) for number in range(shared)]
@@ -181,12 +181,12 @@ def prose(prompted: Prompted, tokens: int) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """A stand-in text taken apart again; any other text at its full stops."""
+    """Take a stand-in text apart again; any other text at its full stops."""
     return [f"{part.removesuffix('.')}." for part in text.replace("\n", " ").split(". ") if part]
 
 
 def filled(schema: Mapping[str, Any], seed: str, listed: Callable[[str], int] = lambda _: 0) -> Any:
-    """The plainest value of a JSON schema: none where it may be, else the first word of a list.
+    """Fill a JSON schema with the plainest value: none where it may be, else the first of a list.
 
     Booleans are false, whole numbers as large as they may be, others somewhere in their range, and
     arrays as short as they may be; but one of numbered items (with an ``index``) has as many as
@@ -239,7 +239,7 @@ def _within(part: Mapping[str, Any], seed: str) -> float:
 
 
 def example_call(simulator: Simulator, tool: str) -> dict[str, JsonValue]:
-    """Arguments to try a tool with: the simulator's own example, else made from their schema."""
+    """Choose arguments to try a tool: the simulator's own example, else by their schema."""
     named = simulator.examples().get(tool) if isinstance(simulator, Exampled) else None
     if named:
         return dict(named[0])

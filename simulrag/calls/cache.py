@@ -41,7 +41,7 @@ _TELLING = ("task", "provider", "endpoint", "model", "sample_index", "simulator"
 
 @contextmanager
 def asked_for(question_id: str) -> Iterator[None]:
-    """Calls that are asked for in here are of this question; exports name it."""
+    """Note that calls asked for in here are of this question; exports name it."""
     token = _QUESTION.set(question_id)
     try:
         yield
@@ -120,7 +120,7 @@ class CallCache:
         *,
         task: str = "",
     ) -> CacheAnswer:
-        """The stored answer to ``request``, or ``call``'s, stored before it is returned.
+        """Return the stored answer to ``request``, or ``call``'s, stored before it is returned.
 
         ``task``: what the call is for. It is in no key and no row; exports name it.
 
@@ -170,7 +170,7 @@ class CallCache:
         return ImportReport() if self.mode == "refresh" else import_calls(self._store, path)
 
     def ledger(self) -> Ledger:
-        """What the paid model calls of this cache took."""
+        """Open the ledger of what the paid model calls of this cache took."""
         return Ledger(self._store)
 
     @property
@@ -202,7 +202,7 @@ class CallCache:
                 self._counts[name] += count
 
     def counts(self) -> dict[str, int]:
-        """Hits, misses and missing, together and by kind: the counts of a StageRun."""
+        """Count hits, misses and missing, together and by kind, as a StageRun does."""
         totals: dict[str, int] = {}
         for what in ("hits", "misses", "missing"):
             by_kind = {
@@ -288,7 +288,7 @@ class CallCache:
             self._store.add(rows)
 
     def _find(self, kind: CallKind, key: str, request: str) -> StoredCall | None:
-        """The row, if this run may use it. Raises CacheError where it cannot be trusted."""
+        """Read the row, if this run may use it. Raises CacheError where it cannot be trusted."""
         if self.mode == "refresh" and key not in self._fresh:
             return None
         text = self._store.get(CALL + key)
@@ -331,7 +331,7 @@ class CallCache:
 
 
 def _row(kind: CallKind, key: str, request: str, result: CallResult) -> str:
-    """The text of a new row. Raises CacheError for what JSON cannot hold."""
+    """Write the text of a new row. Raises CacheError for what JSON cannot hold."""
     try:
         text = row_text(key, kind, request, **vars(result))
         from_text(text, known=request)  # now, while what is wrong with it can still be told
@@ -344,6 +344,6 @@ def _row(kind: CallKind, key: str, request: str, result: CallResult) -> str:
 
 
 def _described(kind: CallKind, request: Mapping[str, JsonValue]) -> str:
-    """The call in words, for an error message."""
+    """Put the call in words, for an error message."""
     details = [f"{name} {request[name]}" for name in _TELLING if name in request]
     return f"the {kind} call ({', '.join(details) or 'no details'})"

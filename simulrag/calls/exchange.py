@@ -88,9 +88,9 @@ def import_cache(place: CachePlace, *paths: Path) -> ImportReport:
     with closing(open_store(place)) as store:
         reports = [import_calls(store, path) for path in paths]
     return ImportReport(
-        imported=sum(one.imported for one in reports),
-        present=sum(one.present for one in reports),
-        refused=tuple(line for one in reports for line in one.refused),
+        imported=sum(report.imported for report in reports),
+        present=sum(report.present for report in reports),
+        refused=tuple(line for report in reports for line in report.refused),
     )
 
 
@@ -131,9 +131,9 @@ def copy_cache(source: CachePlace, target: CachePlace) -> ImportReport:
     copied = seen = 0
     rows = (row for kind in (SPENT, CALL, STAGE) for row in scan_store(source, kind))
     with closing(open_store(target)) as store:
-        while some := list(islice(rows, ROWS_PER_TRANSACTION)):
+        while batch := list(islice(rows, ROWS_PER_TRANSACTION)):
             trusted: dict[str, str] = {}
-            for row in some:
+            for row in batch:
                 try:
                     read_row(row)
                     trusted[row.row] = row.text
@@ -158,7 +158,7 @@ def _stored(store: Store, key: str) -> StoredCall:
 
 
 def _write(calls: Iterable[tuple[StoredCall, str, str]], path: Path) -> int:
-    """To a file beside, part by part, which then takes the name: no half file is ever seen."""
+    """Write to a file beside, part by part, which then takes the name: none is seen half."""
     import polars
 
     schema = dict.fromkeys((*COLUMNS, *TOLD), polars.String)
@@ -169,10 +169,10 @@ def _write(calls: Iterable[tuple[StoredCall, str, str]], path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="simulrag-") as folder:
-            while (some := list(islice(lines, ROWS_PER_TRANSACTION))) or not parts:
-                count += len(some)
+            while (batch := list(islice(lines, ROWS_PER_TRANSACTION))) or not parts:
+                count += len(batch)
                 parts.append(Path(folder) / f"{len(parts)}.parquet")
-                frame = polars.DataFrame(some, schema=schema, orient="row")
+                frame = polars.DataFrame(batch, schema=schema, orient="row")
                 frame.write_parquet(parts[-1], compression="uncompressed")
             try:
                 polars.scan_parquet(parts).sink_parquet(
@@ -198,7 +198,7 @@ def _line(call: StoredCall, task: str, questions: str) -> tuple[str | None, ...]
 
 
 def _read(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """The lines of an export, some at a time."""
+    """Read the lines of an export, some at a time."""
     import polars
 
     if not path.is_file():
@@ -223,7 +223,7 @@ def _read(path: Path) -> Iterator[list[dict[str, Any]]]:
 
 
 def _checked(line: Mapping[str, Any]) -> str:
-    """The text of the row that an export's line becomes. Raises ValueError.
+    """Write the text of the row that an export's line becomes. Raises ValueError.
 
     The key is the hash of the request's canonical text, so one hash says that the text is canonical
     and that the request is the key's: it need not be parsed.

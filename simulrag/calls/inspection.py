@@ -103,7 +103,7 @@ def cache_stats(place: CachePlace) -> CacheStats:
         by_kind=dict(sorted(kinds.items())),
         size_bytes=size,
         stages=stages,
-        versions={name: dict(sorted(found.items())) for name, found in sorted(versions.items())},
+        versions={name: dict(sorted(calls.items())) for name, calls in sorted(versions.items())},
         times=tuple(times),
     )
 
@@ -128,7 +128,7 @@ def verify_cache(place: CachePlace) -> VerifyReport:
 
 
 def read_calls(place: CachePlace, key: str = "") -> Iterator[StoredCall]:
-    """The calls of a cache whose key begins like this, sorted by key.
+    """Read the calls of a cache whose key begins like this, sorted by key.
 
     Raises CacheError for a row that is not trusted.
     """
@@ -139,7 +139,7 @@ def read_calls(place: CachePlace, key: str = "") -> Iterator[StoredCall]:
 
 
 def read_row(row: ScannedRow) -> StoredCall | StageRun | None:
-    """What a row holds (None: neither call nor stage). ValueError where it cannot be trusted."""
+    """Read a row (None: neither call nor stage). Raises ValueError where it is not trusted."""
     if row.problem is not None:
         raise ValueError(row.problem)
     kind = row.row.partition("/")[0] + "/"
@@ -166,7 +166,7 @@ def _trusted(place: CachePlace, row: ScannedRow) -> StoredCall | StageRun | None
 
 
 def explain_miss(place: CachePlace, request: Mapping[str, JsonValue]) -> str:
-    """Why a model call is not stored: the nearest recorded call and what differs, in a sentence.
+    """Explain in a sentence why a model call is not stored, by the nearest recorded call.
 
     The nearest has the same schema (or, for free text, the same first line), then the most equal
     fields, then the longest equal beginning of its messages.
@@ -180,10 +180,10 @@ def explain_miss(place: CachePlace, request: Mapping[str, JsonValue]) -> str:
             if _kind(there) != kind:
                 continue
             equal = sum(there.get(name) == value for name, value in wanted.items())
-            alike = _alike(_said(there), _said(wanted))
+            alike = _alike(_text(there), _text(wanted))
         except (ValueError, KeyError, TypeError, AttributeError):
             continue  # a simulator run, or a row that `simulrag cache verify` tells of
-        best = max(best, (equal, alike, there), key=lambda found: found[:2])
+        best = max(best, (equal, alike, there), key=lambda candidate: candidate[:2])
     there = best[2]
     if not there:
         return f"No call like it is recorded ('{kind}')."
@@ -193,20 +193,20 @@ def explain_miss(place: CachePlace, request: Mapping[str, JsonValue]) -> str:
 
 
 def _kind(request: Mapping[str, Any]) -> str:
-    """What kind of question it is: its schema's title, else the first line of its messages."""
+    """Name the kind of question: its schema's title, else the first line of its messages."""
     title = (request.get("schema") or {}).get("title")
-    return str(title) if title else _said(request).partition("\n")[0][:80]
+    return str(title) if title else _text(request).partition("\n")[0][:80]
 
 
-def _said(request: Mapping[str, Any]) -> str:
+def _text(request: Mapping[str, Any]) -> str:
     return "\n".join(str(message["content"]) for message in request["messages"])
 
 
-def _alike(one: str, two: str) -> int:
-    """How many characters are the same from the beginning on."""
+def _alike(left: str, right: str) -> int:
+    """Count the characters that are the same from the beginning on."""
     return next(
-        (at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b),
-        min(len(one), len(two)),
+        (at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b),
+        min(len(left), len(right)),
     )
 
 
@@ -215,7 +215,7 @@ def _difference(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) ->
         old, new = canonical_json(there.get(name)), canonical_json(here.get(name))
         long = len(old + new) > 160
         return f"another {name}" if long else f"{name} is {old} there and {new} here"
-    texts = _said(there), _said(here)
+    texts = _text(there), _text(here)
     at = _alike(*texts)
     old, new = (" ".join(text[max(0, at - 20) : at + 40].split()) for text in texts)
     return f"its messages, from character {at} on: '{old}' there, '{new}' here"

@@ -35,7 +35,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def canonical_json(value: object) -> str:
-    """The one JSON text of ``value``: sorted keys, no spaces, text unescaped where it can be.
+    """Write the one JSON text of ``value``: sorted keys, no spaces, text unescaped if it can be.
 
     Numbers keep their type: ``1.0`` stays ``1.0``. Half a surrogate pair (models do send them) has
     no UTF-8 form and is written as its ``\\uXXXX`` escape. Raises ValueError, naming the place, for
@@ -45,29 +45,29 @@ def canonical_json(value: object) -> str:
 
 
 def request_text(request: Mapping[str, JsonValue]) -> str:
-    """The canonical JSON of a request as it is keyed and stored. Raises ValueError."""
+    """Write the canonical JSON of a request as it is keyed and stored. Raises ValueError."""
     return encoded(_plain(request, None, fold=True))
 
 
 def plain_request(request: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The request as it is keyed and stored. Raises ValueError."""
+    """Return the request as it is keyed and stored. Raises ValueError."""
     plain: dict[str, JsonValue] = json.loads(request_text(request))
     return plain
 
 
 def call_key(kind: CallKind, request: Mapping[str, JsonValue]) -> str:
-    """The key of a call, 64 hexadecimal digits. Raises ValueError."""
+    """Compute the key of a call, 64 hexadecimal digits. Raises ValueError."""
     return key_of(kind, request_text(request))
 
 
 def key_of(kind: str, request: str) -> str:
-    """The key of a call whose request has this canonical text."""
+    """Compute the key of a call whose request has this canonical text."""
     keyed = f'{{"kind":"{kind}","request":{request},"version":{KEY_VERSION}}}'
     return hashlib.sha256(keyed.encode()).hexdigest()
 
 
 def _plain(value: object, place: Any, *, fold: bool) -> JsonValue:
-    """A copy made of JSON's own types, or ValueError. ``fold``: integral floats as integers."""
+    """Copy into JSON's own types, or raise ValueError. ``fold``: integral floats as integers."""
     if isinstance(value, str):
         return value if value.isascii() else _joined(value)
     if value is None or isinstance(value, bool | int):
@@ -92,7 +92,7 @@ def _plain(value: object, place: Any, *, fold: bool) -> JsonValue:
 
 
 def _shown(place: Any) -> str:
-    """``$.messages[0]``, from the pairs (place around it, name or index)."""
+    """Write ``$.messages[0]``, from the pairs (place around it, name or index)."""
     if place is None:
         return "$"
     around, name = place
@@ -100,7 +100,7 @@ def _shown(place: Any) -> str:
 
 
 def encoded(plain: object) -> str:
-    """``canonical_json`` of what a JSON parser returned, which need not be walked through."""
+    """Write ``canonical_json`` of what a JSON parser returned, which need not be walked through."""
     text = _ENCODER.encode(plain)
     if _encodable(text):
         return text
@@ -108,12 +108,12 @@ def encoded(plain: object) -> str:
 
 
 def _joined(text: str) -> str:
-    """Two halves of a surrogate pair become their one character, as a JSON parser makes them."""
+    """Join two halves of a surrogate pair to their one character, as a JSON parser does."""
     if _encodable(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _encodable(text: str) -> bool:
-    """It holds no half of a surrogate pair."""
+    """Tell whether a text holds no half of a surrogate pair."""
     return text.isascii() or _SURROGATE.search(text) is None

@@ -162,19 +162,19 @@ class RedisStore:
         except (wrong.LockError, wrong.WatchError):
             raise
         except wrong.RedisError as error:
-            said = str(error).partition("\n")[0] or type(error).__name__
-            if said.startswith("WRONGTYPE"):
-                said = f"its keys '{self._space}:...' are not a call cache: name another database"
-                raise CacheError(f"the Redis at {self.place}: {said}") from None
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            if reason.startswith("WRONGTYPE"):
+                reason = f"its keys '{self._space}:...' are not a call cache: name another database"
+                raise CacheError(f"the Redis at {self.place}: {reason}") from None
             advice = "start it, or name another call cache in operations.cache"
             if isinstance(error, wrong.AuthenticationError | wrong.AuthorizationError):
                 advice = f"set the environment variable {PASSWORD_VARIABLE} for this name"
-            elif "CERTIFICATE_VERIFY_FAILED" in said:
+            elif "CERTIFICATE_VERIFY_FAILED" in reason:
                 advice = f"{CERTIFICATES_VARIABLE} names the file of its certificate's authority"
             elif isinstance(error, wrong.OutOfMemoryError):
                 advice = "it is full: raise its maxmemory"
             raise EnvironmentFault(
-                f"the Redis at {self.place} cannot be used: {said}; {advice}"
+                f"the Redis at {self.place} cannot be used: {reason}; {advice}"
             ) from None
 
     def _check(self) -> None:
@@ -194,7 +194,7 @@ class RedisStore:
 
 
 def _text(raw: bytes | None) -> tuple[str, str | None]:
-    """A row's text, or what is wrong with it."""
+    """Read a row's text, or say what is wrong with it."""
     try:
         return (raw or b"").decode(), None
     except UnicodeDecodeError:

@@ -77,7 +77,7 @@ class StageRun(Record):
 
 
 def row_text(key: str, kind: str, request: str, **rest: object) -> str:
-    """The canonical JSON of a StoredCall; ``request`` is its canonical text. Raises ValueError."""
+    """Write the canonical JSON of a StoredCall; ``request`` is its text. Raises ValueError."""
     rest = {"key": key, "kind": kind, "paid": False, "service": "", "latency_s": 0.0, **rest}
     rest["time"] = datetime.now(UTC).isoformat(timespec="milliseconds")
     before = canonical_json({name: value for name, value in rest.items() if name < "request"})
@@ -86,7 +86,7 @@ def row_text(key: str, kind: str, request: str, **rest: object) -> str:
 
 
 def from_text(text: str, known: str | None = None) -> StoredCall:
-    """The call of a row. Raises ValueError for other text, and for another call's key.
+    """Read the call of a row. Raises ValueError for other text, and for another call's key.
 
     ``known``: the canonical text of the request that was asked for. A row that holds these very
     words needs no second hash of them; its ``key`` is then the caller's to compare.
@@ -114,7 +114,7 @@ def parse_json(text: str) -> Any:
 
 
 def corrupt(place: object, row: str, what: str) -> CacheError:
-    """The error for a row that cannot be trusted: paying again is for the user to choose."""
+    """Say that a row cannot be trusted: paying again is for the user to choose."""
     return CacheError(
         f"the cache row {row} in {place} is corrupt or was tampered with: {what}. See every "
         "such row with `simulrag cache verify`; mode refresh calls again and overwrites it"
@@ -150,7 +150,7 @@ class Ledger:
         self._seen: set[str] = set()
 
     def news(self) -> list[SpentUsage]:
-        """What was noted since the last time, by any process; first everything.
+        """Read what was noted since the last time, by any process; first everything.
 
         Raises CacheError where a row cannot be read.
         """

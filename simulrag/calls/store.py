@@ -81,7 +81,7 @@ CachePlace = Path | RedisPlace
 
 
 def parse_place(text: str, root: Path = Path()) -> CachePlace:
-    """The place that a setting names: ``DIR``, ``diskcache:DIR`` or ``redis[s]://HOST:PORT/DB``.
+    """Read the place that a setting names: ``DIR``, ``diskcache:DIR``, ``redis[s]://HOST:PORT/DB``.
 
     Relative folders are below ``root``. Raises InputError for anything else; its text repeats no
     part of an address that may be a password.
@@ -129,7 +129,7 @@ class ScannedRow(NamedTuple):
 
 
 def open_store(place: CachePlace) -> Store:
-    """The rows of a place, made where there are none yet.
+    """Open the rows of a place, made where there are none yet.
 
     Raises EnvironmentFault for a place that cannot be used, CacheError for a damaged database.
     """
@@ -141,7 +141,7 @@ def open_store(place: CachePlace) -> Store:
 
 
 def scan_store(place: CachePlace, prefix: str = "") -> Iterator[ScannedRow]:
-    """Rows of a place by name, without trusting them; nothing is written or made there."""
+    """Read rows of a place by name, without trusting them; nothing is written or made there."""
     if isinstance(place, RedisPlace):
         from simulrag.calls.redis_store import RedisStore
 
@@ -164,7 +164,7 @@ def scan_store(place: CachePlace, prefix: str = "") -> Iterator[ScannedRow]:
 
 
 def holds_rows(place: CachePlace) -> bool:
-    """Whether anything was ever kept there; nothing is written or made."""
+    """Tell whether anything was ever kept there; nothing is written or made."""
     return next(scan_store(place), None) is not None
 
 
@@ -192,7 +192,7 @@ class TextDisk(Disk):  # type: ignore[misc]
         return value
 
     def remove(self, file_path: object) -> None:
-        """Nothing: rows own no files here, so one that names a file is not obeyed."""
+        """Do nothing: rows own no files here, so one that names a file is not obeyed."""
 
 
 class FolderStore:
@@ -221,7 +221,7 @@ class FolderStore:
                 raise corrupt(self.place, "of the settings", str(error)) from error
 
     def _refuse_emptied(self) -> None:
-        """A database without its table has lost what was paid for: diskcache would begin anew."""
+        """Refuse a database that lost its table, and what was paid for: diskcache begins anew."""
         file = self.folder / DATABASE
         if file.is_symlink() and not file.exists():
             raise CacheError(f"{file} links to a file that is not there; put it back or delete it")
@@ -239,7 +239,7 @@ class FolderStore:
             time.sleep(0.05)  # another process may be making it at this moment
 
     def get(self, row: str) -> str | None:
-        """The text of a row, None where there is none. Raises CacheError for a tampered row."""
+        """Read the text of a row; None: there is none. Raises CacheError for a tampered row."""
         try:
             with self._translated():
                 text: str | None = self._cache.get(row)
@@ -264,13 +264,13 @@ class FolderStore:
             return sum(bool(self._cache.add(row, text)) for row, text in rows.items())
 
     def present(self, rows: Collection[str]) -> set[str]:
-        """Which of these rows are there."""
+        """Tell which of these rows are there."""
         marks = ",".join("?" * len(rows))
         there = read_folder(self.folder, f"SELECT key FROM Cache WHERE key IN ({marks})", *rows)  # noqa: S608
         return {row for (row,) in there}
 
     def spent(self, after: int) -> list[tuple[int, str, str]]:
-        """Position, name and text of the rows ``spent/`` above a position."""
+        """Read position, name and text of the rows ``spent/`` above a position."""
         query = "SELECT rowid, key, value FROM Cache WHERE rowid > ? AND key GLOB 'spent/*'"
         return list(read_folder(self.folder, f"{query} ORDER BY rowid", after))
 
@@ -319,7 +319,7 @@ class FolderStore:
 
 
 def read_folder(folder: Path, query: str, *values: object) -> Iterator[Any]:
-    """What a query finds in a folder's last commit; nothing without a cache. Raises CacheError."""
+    """Query a folder's last commit; nothing comes without a cache. Raises CacheError."""
     path = folder.absolute() / DATABASE
     if not path.exists():
         return

@@ -42,7 +42,7 @@ class Amount:
         return Amount(self.usd + other.usd, self.tokens + other.tokens)
 
     def within(self, limits: BudgetLimits) -> bool:
-        """Whether it passes neither limit."""
+        """Tell whether it passes neither limit."""
         money = limits.usd is None or self.usd <= limits.usd
         return money and (limits.tokens is None or self.tokens <= limits.tokens)
 
@@ -58,7 +58,7 @@ class Account:
         self._since = "" if since is None else since.isoformat()
 
     def amount(self, name: ModelName, usage: Usage, service: str = "") -> Amount:
-        """What some usage of a model costs, by the service that it was bought from."""
+        """Return what some usage of a model costs, by the service that it was bought from."""
         price = self.prices.find(name)
         money = 0.0 if price is None else price.cost(usage) * self.prices.share(service)
         return Amount(money, usage.input_tokens + usage.output_tokens)
@@ -66,9 +66,10 @@ class Account:
     def bound(
         self, name: ModelName, prompt_tokens: int, max_output: int | None, service: str = ""
     ) -> Amount:
-        """The most that one call may take; ``max_output`` None: as long a reply as the model's.
+        """Return the most that one call may take.
 
-        Raises InputError where the length of a reply has no bound.
+        ``max_output`` None: as long a reply as the model's. Raises InputError where the length of a
+        reply has no bound.
         """
         price = self.prices.find(name)
         listed = None if price is None else price.max_output
@@ -130,7 +131,7 @@ class Budget:
     async def call(
         self, prompt_tokens: int, max_output: int | None = None
     ) -> AsyncIterator[BilledUsage]:
-        """Around one call with all its attempts; waits until its upper bound fits.
+        """Reserve the upper bound of a call with all its attempts; wait until it fits.
 
         ``prompt_tokens``: an upper bound. What the bill was told is noted in the ledger when the
         call ends, also where it failed. Raises BudgetMissing without a limit, BudgetSpent where the
@@ -170,7 +171,7 @@ class Budget:
         self._estimated += usage.input_tokens + usage.output_tokens
 
     def spent(self) -> str:
-        """``0.41 of 5 USD``, ``12,000 of 2,000,000 tokens``, or both: over all that it counts."""
+        """Say ``0.41 of 5 USD``, ``12,000 of 2,000,000 tokens``, or both, over all it counts."""
         self._account.update()
         limits, spent = self._limits, self._account.spent
         parts = [] if limits.usd is None else [f"{spent.usd:.2f} of {dollars(limits.usd)} USD"]
@@ -179,7 +180,7 @@ class Budget:
         return " and ".join(parts)
 
     def stopped(self) -> BudgetSpent:
-        """Why the run stops, with what is left of it as far as it is known."""
+        """Say why the run stops, with what is left of it as far as it is known."""
         limits, spent = self._limits, self._account.spent
         named = [] if limits.usd is None else [f"{dollars(limits.usd)} USD"]
         named += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]
@@ -233,12 +234,12 @@ class Budget:
         return total.usd, total.tokens
 
     def _told_needed(self, bound: Amount, max_output: int | None) -> str:
-        """What one call takes at most: what stops a budget that the expected cost fits into."""
+        """Say what one call takes at most: it stops a budget that the expected cost fits into."""
         money = "" if self._limits.usd is None else f"{bound.usd:.4f} USD and "
-        told = f"; the next one may take up to {money}{bound.tokens:,} tokens"
+        text = f"; the next one may take up to {money}{bound.tokens:,} tokens"
         if max_output is None:
-            told += f", as {self._name[2]} may write that much: set sampling.max_output_tokens"
-        return told
+            text += f", as {self._name[2]} may write that much: set sampling.max_output_tokens"
+        return text
 
     def _told_missing(self) -> str:
         return (
@@ -256,7 +257,7 @@ def open_budget(
     cache: CallCache,
     prices: PriceTable,
 ) -> Budget | None:
-    """The budget of a model whose calls cost money; None where none will be made, or none costs.
+    """Open the budget of a model whose calls cost money; None where none will cost any.
 
     Raises InputError for a budget in money and a model without a price.
     """
@@ -267,5 +268,5 @@ def open_budget(
 
 
 def dollars(amount: float) -> str:
-    """With two decimals, with more where they would round it."""
+    """Write an amount with two decimals, with more where they would round it."""
     return f"{amount:.2f}" if round(amount, 2) == amount else f"{amount:g}"

@@ -124,7 +124,7 @@ class Gateway:
         check: Callable[[Any], None] | None,
         values: Mapping[str, object],
     ) -> Request:
-        """The request that ``ask`` completes."""
+        """Make the request that ``ask`` completes."""
         return Request(
             task=task.name,
             messages=self.rendered(task.name, **values),
@@ -135,11 +135,11 @@ class Gateway:
         )
 
     def rendered(self, task: str, **values: object) -> tuple[Message, ...]:
-        """The task's prompt with ``values``."""
+        """Render the task's prompt with ``values``."""
         return self._prompts.render(task, **values)
 
     async def complete(self, request: Request) -> Completion:
-        """A validated reply, from the cache or from the provider.
+        """Return a validated reply, from the cache or from the provider.
 
         An invalid reply goes back to the model once with what is wrong. Only a valid reply is
         stored, under the key of the first request, with the usage of both attempts.
@@ -159,8 +159,8 @@ class Gateway:
         self._replies.forget(request)
         stored = answer.call
         try:
-            said, first_tokens = read_response(request, stored.response)
-            text, parsed = valid_reply(request, said)
+            reply, first_tokens = read_response(request, stored.response)
+            text, parsed = valid_reply(request, reply)
         except InvalidReply as error:
             raise CacheError(
                 f"the stored reply to '{request.task}' with key {stored.key} does not validate "
@@ -179,7 +179,7 @@ class Gateway:
         )
 
     def key(self, request: Request) -> dict[str, JsonValue]:
-        """What the call's key is the hash of, see ``LiveReplies.key``."""
+        """Return what the call's key is the hash of, see ``LiveReplies.key``."""
         return self._live.key(request)
 
     @property
@@ -204,7 +204,7 @@ class Gateway:
         await self._live.close()
 
     async def _call(self, request: Request) -> CallResult:
-        """At most two replies, the second to what is wrong with the first."""
+        """Ask for at most two replies, the second to what is wrong with the first."""
         messages = request.messages
         replies: list[ProviderReply] = []
         problems: list[str] = []
@@ -244,7 +244,7 @@ class Gateway:
         return (*messages, *quoted, *asked)
 
     def missed(self, task: str, key: dict[str, JsonValue]) -> NotStored:
-        """The error for a call that is only replayed and not stored.
+        """Explain a call that is only replayed and not stored.
 
         The first of each task is explained, which reads the whole cache.
         """
@@ -259,14 +259,14 @@ class Gateway:
 
 
 def response_of(request: Request, text: str, tokens: FirstTokens) -> JsonValue:
-    """What is stored of a reply."""
+    """Return what is stored of a reply."""
     if request.sampling.top_logprobs is None:
         return text
     return {"text": text, "first_tokens": [[token, value] for token, value in tokens]}
 
 
 def read_response(request: Request, stored: JsonValue) -> tuple[JsonValue, FirstTokens]:
-    """The reply in what is stored, and its first tokens. Raises InvalidReply."""
+    """Return the reply in what is stored, and its first tokens. Raises InvalidReply."""
     if request.sampling.top_logprobs is None:
         return stored, ()
     try:

@@ -43,7 +43,7 @@ class Replies(Protocol):
     """Where the gateway has its replies from: the provider now, or something around it."""
 
     async def reply(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
-        """The reply to ``messages``: those of the request, or the repair of a reply to them."""
+        """Return the reply to ``messages``: the request's, or the repair of a reply to them."""
         ...
 
     def bill(self, request: Request) -> None:
@@ -98,7 +98,7 @@ class LiveReplies:
         return f"{self.settings.provider}:{self.settings.model}"
 
     def key(self, request: Request) -> dict[str, JsonValue]:
-        """Everything that can change the reply: what the call's key is the hash of.
+        """Gather everything that can change the reply: what the call's key is the hash of.
 
         A provider's ``identity`` stands for the model where its name may mean anything, as a path
         does. Sampling fields that are None and the interface's defaults are left out, so that a
@@ -117,7 +117,7 @@ class LiveReplies:
         }
 
     async def reply(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
-        """The provider's reply, waited for in turn. Raises ModelError and ProviderDown."""
+        """Return the provider's reply, waited for in turn. Raises ModelError and ProviderDown."""
         async with self._places:
             self._outage.check()
             before = self._outage.answered
@@ -132,17 +132,17 @@ class LiveReplies:
             return reply
 
     def bill(self, request: Request) -> None:
-        """Nothing: replies are billed when they are made."""
+        """Do nothing: replies are billed when they are made."""
 
     def forget(self, request: Request) -> None:
-        """Nothing is kept."""
+        """Do nothing: no reply is kept."""
 
     async def close(self) -> None:
         """Free the provider's connections."""
         await self._provider.close()
 
     async def _billed(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
-        """The provider's reply, within the budget; what a failure was billed is counted too."""
+        """Ask the provider within the budget; what a failure was billed is counted too."""
         schema = None if request.schema is None else reply_schema(request.schema)
         async with AsyncExitStack() as stack:
             bill: BilledUsage | None = None
@@ -186,7 +186,7 @@ class LiveReplies:
 def estimated_usage(
     messages: Sequence[Message], schema: dict[str, JsonValue] | None, reply: str
 ) -> Usage:
-    """What a call took by its length, where the server does not say.
+    """Estimate what a call took by its length, where the server does not say.
 
     Four letters of English are about a token; of other scripts one may be one.
     """
@@ -201,7 +201,7 @@ def estimated_usage(
 
 
 def longest_prompt(messages: Sequence[Message], schema: dict[str, JsonValue] | None) -> int:
-    """An upper bound of a prompt's tokens for any tokenizer that knows no more than its bytes.
+    """Bound a prompt's tokens for any tokenizer that knows no more than its bytes.
 
     Byte-level tokenizers make one token of each byte at worst; English text has about four.
     """
@@ -232,7 +232,7 @@ class Outage:
         self._given_up = 0
 
     def give_up(self, error: ModelError, answered_before: int) -> Exception:
-        """What a call ends with that was never answered.
+        """Return what a call ends with that was never answered.
 
         ``answered_before``: ``answered`` as it was when the call began. Where others came through
         meanwhile it is this call and not the provider, so its own question fails.

@@ -104,16 +104,16 @@ class PendingStore:
 
     @staticmethod
     def exists(cache: CachePlace) -> bool:
-        """Whether anything was ever deferred; opening a store creates it."""
+        """Tell whether anything was ever deferred; opening a store creates it."""
         return holds_rows(pending_place(cache))
 
     def calls(self) -> Iterator[PendingCall]:
-        """Every call, sorted by id."""
+        """Read every call, sorted by id."""
         for row in scan_store(self._place, _CALL):
             yield self._call(row.row.removeprefix(_CALL), row.text)
 
     def call(self, id: str) -> PendingCall | None:
-        """The call with this id. Raises CacheError where its row was altered."""
+        """Read the call with this id. Raises CacheError where its row was altered."""
         text = self._store.get(_CALL + id)
         return None if text is None else self._call(id, text)
 
@@ -126,7 +126,7 @@ class PendingStore:
         self._store.put({_CALL + id: None for id in ids})
 
     def batches(self) -> list[Batch]:
-        """Every submitted batch, by name."""
+        """Read every submitted batch, by name."""
         return [self._read(row.row, row.text, Batch) for row in scan_store(self._place, _BATCH)]
 
     def put_batch(self, batch: Batch) -> None:
@@ -199,7 +199,7 @@ class PendingCalls:
     def reply(
         self, task: str, target: Target, request: Mapping[str, JsonValue]
     ) -> ProviderReply | None:
-        """The reply to exactly this request; None where the call is to be made now.
+        """Return the reply to exactly this request; None where the call is to be made now.
 
         Raises CallsPending where it is on the list now (or was), and ModelError where what came
         back is a failure; that row is forgotten, so that the next run asks again.
@@ -220,9 +220,9 @@ class PendingCalls:
                 )
         raise CallsPending(f"'{task}' waits for a batch (key {id})")
 
-    def forget(self, requests: list[dict[str, JsonValue]]) -> None:
-        """Replies that are in the call cache by now, or led to a failure."""
-        self._store.remove(*(call_key("model", plain_request(request)) for request in requests))
+    def forget(self, *ids: str) -> None:
+        """Take calls off the list whose replies are in the cache by now, or led to a failure."""
+        self._store.remove(*ids)
 
     def sweep(self) -> None:
         """Drop what this stage once collected and no longer asks for (a prompt has changed).
@@ -267,7 +267,8 @@ class Batched:
         self._live = live
         chosen = live.settings.model_dump(include=set(Target.model_fields))
         self._target = Target.model_validate(chosen)
-        self._taken: dict[str, list[tuple[dict[str, JsonValue], ProviderReply]]] = {}
+        self._taken: dict[str, dict[str, ProviderReply]] = {}
+        """By request: its replies, by the key of what was sent."""
 
     async def reply(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
         """See Replies. Raises CallsPending, and ModelError where what came back is a failure."""
@@ -282,21 +283,20 @@ class Batched:
             raise
         if reply is None:
             return await self._live.reply(request, messages)
-        taken = self._taken.setdefault(self._id(request), [])
-        if all(sent != other for other, _ in taken):  # else an earlier call failed after it
-            taken.append((sent, reply))
+        taken = self._taken.setdefault(self._id(request), {})
+        taken.setdefault(call_key("model", sent), reply)  # there where an earlier call failed later
         return reply
 
     def bill(self, request: Request) -> None:
         """Bill the replies that the request had from batches."""
-        for _, reply in self._taken.get(self._id(request), ()):
+        for reply in self._taken.get(self._id(request), {}).values():
             self._note(reply.usage, reply.service)
 
     def forget(self, request: Request) -> None:
         """Take the replies that the request had from batches off the list."""
         taken = self._taken.pop(self._id(request), None) if self._taken else None
         if taken:
-            self._pending.forget([sent for sent, _ in taken])
+            self._pending.forget(*taken)
 
     def _note(self, usage: Usage, service: str) -> None:
         if self._live.budget is not None:

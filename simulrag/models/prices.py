@@ -66,7 +66,7 @@ class Price(BaseModel):
         return (total + usage.output_tokens * self.output) / PER
 
     def bound(self, input_tokens: int, output_tokens: int) -> float:
-        """The most that so many tokens may cost, wherever the input was read from."""
+        """Return the most that so many tokens may cost, wherever the input was read from."""
         dearest = max(self.input, self.cached_input or 0.0, self.cache_write or 0.0)
         return (input_tokens * dearest + output_tokens * self.output) / PER
 
@@ -86,11 +86,11 @@ class PriceTable(BaseModel):
     models: tuple[Price, ...] = ()
 
     def share(self, service: str) -> float:
-        """What part of the plain price a service costs: ``batch_share`` of a batch, else all."""
+        """Return the part of the plain price that a service costs: ``batch_share`` of a batch."""
         return self.batch_share if service == "batch" else 1.0
 
     def find(self, name: ModelName) -> Price | None:
-        """The price of a model, the user's own before the package's.
+        """Find the price of a model, the user's own before the package's.
 
         A dated name finds the line without its date.
         """
@@ -112,7 +112,7 @@ class PriceTable(BaseModel):
 
 @lru_cache(maxsize=256)
 def _packaged(provider: str, model: str) -> Price | None:
-    """The standard rates that the package's own files hold for ``AS_OF``; no network is asked.
+    """Read the standard rates that the package's own files hold for ``AS_OF``, offline.
 
     Surcharges for very long prompts are left out.
     """
@@ -122,10 +122,10 @@ def _packaged(provider: str, model: str) -> Price | None:
     from genai_prices.types import TieredPrices
 
     try:
-        _, found = get_snapshot().find_provider_model(model, None, provider, None)
+        _, listed = get_snapshot().find_provider_model(model, None, provider, None)
     except LookupError:
         return None
-    rates = found.get_prices(datetime.strptime(AS_OF, "%Y-%m").replace(tzinfo=UTC))
+    rates = listed.get_prices(datetime.strptime(AS_OF, "%Y-%m").replace(tzinfo=UTC))
     parts = {
         "input": rates.input_mtok,
         "output": rates.output_mtok,
@@ -142,7 +142,7 @@ def _packaged(provider: str, model: str) -> Price | None:
 
 
 def read_prices(path: Path | None) -> PriceTable:
-    """The table of a file, one without lines where there is no file. Raises InputError."""
+    """Read the table of a file, one without lines where there is no file. Raises InputError."""
     if path is None:
         return PriceTable()
     try:
@@ -163,7 +163,7 @@ def read_prices(path: Path | None) -> PriceTable:
 
 
 def no_longest_reply(model: str) -> InputError:
-    """The error for a model whose replies have no bound that a budget could reserve."""
+    """Say that a model's replies have no bound that a budget could reserve."""
     return InputError(
         f"a budget needs to know the longest reply of {model}: set sampling.max_output_tokens in "
         "params.yaml, or max_output in prices.yaml"
@@ -171,7 +171,7 @@ def no_longest_reply(model: str) -> InputError:
 
 
 def no_price(name: ModelName) -> InputError:
-    """The error for a paid model that the table does not know."""
+    """Say that the table does not know a paid model."""
     provider, endpoint, model = name
     at = "" if endpoint == "default" else f", endpoint: {endpoint}"
     return InputError(

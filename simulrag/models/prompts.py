@@ -62,7 +62,7 @@ class Prompts:
         self._places = (*own, folder, *further)
 
     def tasks(self) -> list[str]:
-        """Every task that has a prompt, sorted."""
+        """List every task that has a prompt, sorted."""
         files = [file for place in self._places for file in place.glob(f"*{_SUFFIX}")]
         return sorted({file.name.removesuffix(_SUFFIX) for file in files})
 
@@ -76,7 +76,7 @@ class Prompts:
                 )
 
     def render(self, task: str, **values: object) -> tuple[Message, ...]:
-        """The messages of a task's prompt.
+        """Render the messages of a task's prompt.
 
         Raises InputError where there is none, and for one that is no template of these values.
         """
@@ -117,7 +117,7 @@ class Prompts:
         )
 
     def _as_data(self, value: object) -> object:
-        """A value as it is put into a template: most as they are, byte for byte.
+        """Put a value into a template: most as they are, byte for byte.
 
         What data must not hold gets a backslash: the slash of a tag that closes one of the
         prompts', however it is spelled, and the last '=' of the separator.
@@ -146,7 +146,7 @@ class Prompts:
 
 
 def _name_after(text: str, start: int) -> str:
-    """The tag's name that a reader sees there: letters of any width and case, and no unseen sign.
+    """Read the tag's name as a reader does: letters of any width and case, no unseen sign.
 
     Looks no further than the name goes, at most ``_LONGEST_SPELLING`` signs.
     """
@@ -162,7 +162,7 @@ def _name_after(text: str, start: int) -> str:
 
 
 def _no_folder(folder: Path, overrides: str) -> str:
-    """What is missing, and the ways on, in one line."""
+    """Say what is missing, and the ways on, in one line."""
     return (
         f"params.yaml: prompts: there is no folder {folder / overrides}; make it and copy what you "
         f"want to change from {folder} into it, or set prompts: null"
@@ -170,7 +170,7 @@ def _no_folder(folder: Path, overrides: str) -> str:
 
 
 def packaged_prompts() -> Prompts:
-    """The prompts that come with the package: the folder ``prompts`` beside ``simulrag``.
+    """Open the prompts that come with the package: the folder ``prompts`` beside ``simulrag``.
 
     It lies there in a clone and in an installed wheel alike. Raises EnvironmentFault where it does
     not.

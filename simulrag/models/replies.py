@@ -43,7 +43,7 @@ NumberedT = TypeVar("NumberedT", bound=Numbered)
 
 
 def in_order(items: Sequence[NumberedT], count: int) -> list[NumberedT]:
-    """The reply's items by the claim that they speak of, for ``count`` claims numbered from 0.
+    """Sort the reply's items by the claim that they speak of, ``count`` claims from 0.
 
     Raises ValueError, in words that a model can act on, unless each number stands there exactly
     once: with one missing or doubled, it is open which claims the others were meant for.
@@ -56,11 +56,11 @@ def in_order(items: Sequence[NumberedT], count: int) -> list[NumberedT]:
 
 
 def misnumbered(numbers: Iterable[int], count: int) -> list[str]:
-    """What is wrong with numbers that should be 0 to ``count`` - 1, each once; nothing: []."""
+    """Say what is wrong with numbers that should be 0 to ``count`` - 1, each once."""
     times = Counter(numbers)
     problems = {
         "missing": [number for number in range(count) if number not in times],
-        "repeated": sorted(number for number, found in times.items() if found > 1),
+        "repeated": sorted(number for number, often in times.items() if often > 1),
         "unknown": sorted(number for number in times if not 0 <= number < count),
     }
     return [f"{name}: {', '.join(map(str, which))}" for name, which in problems.items() if which]
@@ -99,7 +99,7 @@ _DECODER = json.JSONDecoder(
 
 
 def find_object(text: str) -> str:
-    """The one JSON object in ``text``, as written.
+    """Find the one JSON object in ``text``, as written.
 
     Brackets outside it make the reply ambiguous (two objects, a broken outer one, a list), so they
     are refused. Raises InvalidReply.
@@ -125,7 +125,7 @@ def find_object(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """The reply without the white space around it. Raises InvalidReply where nothing is left.
+    """Strip the white space around a reply. Raises InvalidReply where nothing is left.
 
     Half of a surrogate pair is refused too: it has no UTF-8 form, so no table could hold it.
     """
@@ -140,7 +140,7 @@ def plain_text(text: str) -> str:
 
 
 def without_thought(text: str) -> str:
-    """The reply without what a reasoning model's server left before it: ``<think>...</think>``.
+    """Cut what a reasoning model's server left before a reply: ``<think>...</think>``.
 
     A chat template may have written the opening tag into the prompt, so that the closing one is
     alone, at the end of its line. Raises InvalidReply for a thought without an end.
@@ -154,7 +154,7 @@ def without_thought(text: str) -> str:
 
 
 def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
-    """The reply in ``text`` as ``schema``, without coercion ("false" is not a boolean).
+    """Read the reply in ``text`` as ``schema``, without coercion ("false" is not a boolean).
 
     Raises InvalidReply.
     """
@@ -166,7 +166,7 @@ def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
 
 
 def valid_reply(request: Request, text: JsonValue) -> tuple[str, Any]:
-    """A reply's text and its parsed form, which passed the request's own check.
+    """Return a reply's text and its parsed form, which passed the request's own check.
 
     Raises InvalidReply.
     """
@@ -197,7 +197,7 @@ def _schema_text(schema: type[BaseModel]) -> str:
 
 
 def reply_schema(schema: type[BaseModel]) -> dict[str, JsonValue]:
-    """The JSON schema that a provider is shown: only its structure.
+    """Make the JSON schema that a provider is shown: only its structure.
 
     Docstrings are written for readers of the code, so descriptions are left out: they would be
     sent to the model and change the call's key with every reworded docstring. The root's title
@@ -236,7 +236,7 @@ _UNUSABLE: dict[type[ModelError], Unusable] = {
 
 
 def unusable(error: ModelError) -> Unusable:
-    """The kind of rejection for a reply that stays unusable; what was not reached is raised."""
+    """Name the rejection of a reply that stays unusable; raise what was not reached."""
     kind = _UNUSABLE.get(type(error))
     if kind is None:
         raise error

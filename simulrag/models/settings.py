@@ -111,11 +111,11 @@ class ModelSettings(BaseModel):
         return self.provider, self.endpoint, self.model
 
     def chosen_wire(self) -> dict[str, JsonValue]:
-        """How the interface is asked, where that is chosen: it can change a reply."""
+        """Tell how the interface is asked, where that is chosen: it can change a reply."""
         return self.model_dump(include={"api", "structured"}, exclude_defaults=True)
 
     def sampling_of(self, task: str) -> Sampling:
-        """The sampling of a task: the general one with the task's own fields over it."""
+        """Return the sampling of a task: the general one with the task's own fields over it."""
         override = self.tasks.get(task)
         if override is None:
             return self.sampling

@@ -44,18 +44,18 @@ Answerer = Callable[[Body], str]
 
 
 def says(text: str) -> Act:
-    """A reply with this text, whatever was asked."""
+    """Reply with this text, whatever was asked."""
     return Act(text=text)
 
 
 def fails(status: int, text: str = "the server is out of order", **headers: str) -> Act:
-    """An HTTP error; ``retry_after="2"`` becomes the header Retry-After."""
+    """Answer with an HTTP error; ``retry_after="2"`` becomes the header Retry-After."""
     named = {name.replace("_", "-").title(): value for name, value in headers.items()}
     return Act(kind="status", status=status, text=text, headers=named)
 
 
 def refuses(text: str = "I cannot help with that.") -> Act:
-    """A refusal, as structured output has it."""
+    """Refuse, as structured output does."""
     return Act(text="", message={"content": None, "refusal": text})
 
 
@@ -64,7 +64,6 @@ HANG = Act(kind="hang")
 CUT_OFF = Act(text='{"claims": [{"claim": "Travel ti', finish_reason="length")
 FILTERED = Act(text="", finish_reason="content_filter")
 NO_JSON_BODY = Act(kind="raw", text='{"id": "x", "choices": [{"mess')
-NO_CHOICES = Act(kind="raw", text='{"id": "x", "object": "chat.completion", "choices": []}')
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Logged:
 
 
 def canned(by_schema: Mapping[str | None, str]) -> Answerer:
-    """Answers by the name of the requested schema; None is free text."""
+    """Answer by the name of the requested schema; None is free text."""
     return lambda body: by_schema[schema_name(body)]
 
 
@@ -164,7 +163,7 @@ class _Listener(ThreadingHTTPServer):
         self.owner = owner
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that leaves in the middle (tests do) is no news; a fault of ours is a 500."""
+        """Say nothing: a client that leaves in the middle is no news, a fault of ours is a 500."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -232,11 +231,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Silent: ``LoopbackServer.requests`` is the log."""
+        """Say nothing: ``LoopbackServer.requests`` is the log."""
 
 
 def stand_in(*simulators: Simulator) -> Callable[[Body], str]:
-    """An answerer for the loopback server: a stand-in for each reply.
+    """Make an answerer for the loopback server: a stand-in for each reply.
 
     ``simulators``: those that are not registered, and whose handbooks are shown. Answers differ by
     the request's seed (send seed 0, to which the sample index is added); where none is sent, the
@@ -256,15 +255,15 @@ def stand_in(*simulators: Simulator) -> Callable[[Body], str]:
             return seen[asked] - 1
 
     def answer(body: Body) -> str:
-        said = [Message.model_validate(message) for message in messages(body)]
-        prompted = Prompted(said, schema_name(body) or "", sample(body), simulators)
+        asked = [Message.model_validate(message) for message in messages(body)]
+        prompted = Prompted(asked, schema_name(body) or "", sample(body), simulators)
         return without_model(prompted, schema_of(body))
 
     return answer
 
 
 def question(number: int) -> str:
-    """A question of the benchmark's usual length; the number makes it another one."""
+    """Write a question of the benchmark's usual length; the number makes it another one."""
     cut = 5 + number % 30
     return (
         f"In scheme {number}, speed limits along the main corridor drop by {cut} percent, and the "

@@ -50,28 +50,28 @@ class Act:
     @property
     def refusal(self) -> str | None:
         """The model's refusal, where the act is one."""
-        said: str | None = self.message.get("refusal")
-        return said
+        refusal: str | None = self.message.get("refusal")
+        return refusal
 
 
 def schema_name(body: Body) -> str | None:
-    """The name of the JSON schema that a request asks for; None for free text."""
+    """Return the name of the JSON schema that a request asks for; None for free text."""
     return _wanted(body)[0]
 
 
 def schema_of(body: Body) -> Body:
-    """The JSON schema that a request asks for; {} for free text."""
+    """Return the JSON schema that a request asks for; {} for free text."""
     return _wanted(body)[1] or {}
 
 
 def messages(body: Body) -> list[Body]:
-    """The conversation, each message as its role and content."""
-    said = [*body.get("messages", ()), *body.get("input", ())]
+    """Return the conversation, each message as its role and content."""
+    conversation = [*body.get("messages", ()), *body.get("input", ())]
     system = body.get("system")
     if system is None:
-        return said
+        return conversation
     text = "\n\n".join(block["text"] for block in system)
-    return [{"role": "system", "content": text}, *said]
+    return [{"role": "system", "content": text}, *conversation]
 
 
 def _wanted(body: Body) -> tuple[str | None, Body | None]:
@@ -91,12 +91,12 @@ def _words(body: Body, text: str) -> tuple[int, int]:
 
 
 def _logprobs(act: Act, body: Body) -> list[Body]:
-    """The first token with its alternatives, where the request asks for them."""
+    """Return the first token with its alternatives, where the request asks for them."""
     given = ((act.text or "", 0.0),) if act.first_tokens is None else act.first_tokens
-    told: list[Body] = [{"token": token, "logprob": value} for token, value in given]
-    if body.get("top_logprobs") is None or not told:
+    tokens: list[Body] = [{"token": token, "logprob": value} for token, value in given]
+    if body.get("top_logprobs") is None or not tokens:
         return []
-    return [{**told[0], "top_logprobs": told[: body["top_logprobs"]]}]
+    return [{**tokens[0], "top_logprobs": tokens[: body["top_logprobs"]]}]
 
 
 def _chat(act: Act, body: Body) -> Body:
@@ -226,13 +226,13 @@ class BatchDesk:
         self._lock = threading.Lock()
 
     def knows(self, path: str) -> bool:
-        """Whether a path is one of its own."""
+        """Tell whether a path is one of its own."""
         return _PATHS.match(path) is not None
 
     def handle(  # noqa: PLR0911 one a path
         self, method: str, path: str, kind: str, content: bytes, url: str
     ) -> Answer:
-        """The status and body that answer a request."""
+        """Answer a request with status and body."""
         with self._lock:
             match method, path.removeprefix("/v1/").split("/"):
                 case "POST", ["files"]:

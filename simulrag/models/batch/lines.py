@@ -65,7 +65,7 @@ class Part:
 
 @lru_cache(maxsize=64)
 def provider_of(target: Target) -> SdkProvider:
-    """The provider of a target. Raises InputError where it takes no batches."""
+    """Make the provider of a target. Raises InputError where it takes no batches."""
     provider = make_provider(ModelSettings.model_validate(target.model_dump()))
     if not isinstance(provider, SdkProvider):
         raise InputError(f"provider '{target.provider}' takes no batches; openai and anthropic do")
@@ -73,18 +73,18 @@ def provider_of(target: Target) -> SdkProvider:
 
 
 def sampling_of(call: PendingCall) -> Sampling:
-    """The sampling that a call is keyed with."""
+    """Return the sampling that a call is keyed with."""
     return Sampling.model_validate(call.request["sampling"])
 
 
 def messages_of(call: PendingCall) -> list[Message]:
-    """The conversation that a call sends."""
+    """Return the conversation that a call sends."""
     request: Any = call.request
     return [Message.model_validate(message) for message in request["messages"]]
 
 
 def body_of(call: PendingCall) -> dict[str, Any]:
-    """The JSON that a call sends."""
+    """Return the JSON that a call sends."""
     request: Any = call.request
     provider = provider_of(call.target)
     sampling, index = sampling_of(call), request["sample_index"]
@@ -92,14 +92,14 @@ def body_of(call: PendingCall) -> dict[str, Any]:
 
 
 def request_line(call: PendingCall) -> str:
-    """The line of a call."""
+    """Return the line of a call."""
     provider = provider_of(call.target)
     line = {"custom_id": call.id, **provider.batches.request(provider.path, body_of(call))}
     return json.dumps(line, ensure_ascii=True)
 
 
 def parts(calls: Iterable[PendingCall], limits: BatchLimits | None = None) -> Iterator[Part]:
-    """Waiting calls as batches, one model and interface each, within the provider's limits.
+    """Part waiting calls into batches, one model and interface each, as the provider limits them.
 
     Raises InputError for a call that is too large for a batch of its own.
     """
@@ -226,7 +226,7 @@ def _matched(
 
 
 def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
-    """The reply; None where the provider failed and is to be asked again."""
+    """Return the reply; None where the provider failed and is to be asked again."""
     if "text" in content:
         return _written(content)
     batches = provider_of(call.target).batches

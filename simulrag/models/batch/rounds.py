@@ -66,7 +66,7 @@ class BatchProgress(Record):
 
 
 def counts(calls: Iterable[PendingCall]) -> dict[str, int]:
-    """Calls that wait to be sent, are in a batch, or are answered."""
+    """Count the calls that wait to be sent, are in a batch, or are answered."""
     totals = {"waiting": 0, "sent": 0, "answered": 0}
     for call in calls:
         state = "answered" if call.reply is not None else "waiting" if call.waiting else "sent"
@@ -147,7 +147,7 @@ def submit(
 
 
 def status(store: PendingStore) -> list[BatchProgress]:
-    """Every submitted batch, asked about at its provider and remembered."""
+    """Ask about every submitted batch at its provider, and remember the answer."""
     progress = []
     for batch in store.batches():
         if batch.provider_id is None:
@@ -212,7 +212,7 @@ def _send(store: PendingStore, part: Part) -> WrittenBatch:
 
 
 def _put_back(store: PendingStore, name: str) -> int:
-    """Calls of a batch that have no reply wait again; how many."""
+    """Have the calls of a batch that have no reply wait again; return how many."""
     left = [call for call in store.calls() if call.batch == name and call.reply is None]
     store.put(*(call.model_copy(update={"batch": None}) for call in left))
     return len(left)
@@ -257,7 +257,7 @@ class BatchBudget:
         return sum(map(self._amount, calls), start=Amount())
 
     def _amount(self, call: PendingCall) -> Amount:
-        """What a call took, where its reply is here; else the most that it may take."""
+        """Return what a call took, where its reply is here; else the most that it may take."""
         name = call.target.full_name
         provider = provider_of(call.target)
         if not provider.paid:
@@ -274,7 +274,7 @@ class BatchBudget:
 
 @contextmanager
 def connected(target: Target) -> Iterator[Batches]:
-    """The batches of a target's provider.
+    """Connect to a target's provider, for its batches.
 
     Errors of the SDK come out as ours, without the key: ModelError, EnvironmentFault for a key that
     is missing or not accepted, InputError for what the server does not know. ``was_not_taken``
@@ -308,6 +308,6 @@ def connected(target: Target) -> Iterator[Batches]:
 
 
 def was_not_taken(error: SimulRAGError) -> bool:
-    """The provider certainly made no batch: a timeout or a lost connection leaves that open."""
+    """Tell whether the provider certainly made no batch: a timeout leaves that open."""
     never = (ReplyRefused, ModelThrottled, ModelUnreachable)
     return isinstance(error, never) or not isinstance(error, ModelError)

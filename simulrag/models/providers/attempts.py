@@ -35,7 +35,7 @@ class AttemptClient(httpx2.AsyncClient):
         self._provider = provider
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """One attempt."""
+        """Make one attempt."""
         limit = self._provider.timeout_s
         try:
             async with asyncio.timeout(limit):
@@ -58,7 +58,7 @@ class AttemptClient(httpx2.AsyncClient):
         return response
 
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
-        """The response with its body, read part by part."""
+        """Read the body of a response, part by part."""
         content = bytearray()
         async with contextlib.aclosing(response):
             async for part in response.aiter_bytes():
@@ -79,7 +79,7 @@ class AttemptClient(httpx2.AsyncClient):
         )
 
     async def _followed(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
-        """The response, after redirects within the host."""
+        """Send the request and follow redirects within the host."""
         for _ in range(MAX_REDIRECTS):
             response = await super().send(request, **options)
             following = response.next_request

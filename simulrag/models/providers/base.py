@@ -56,14 +56,14 @@ class Provider(ABC):
         sampling: Sampling,
         sample_index: int,
     ) -> ProviderReply:
-        """One reply. ``schema`` is the JSON schema of the reply, its title the model's name."""
+        """Return one reply. ``schema``: the reply's JSON schema, its title the model's name."""
 
     async def measure(
         self,
         measure: Measure,
         messages: Sequence[Message],  # noqa: ARG002
     ) -> ProviderReply:
-        """What the model finds in words that are given; the reply's text is JSON.
+        """Return what the model finds in words that are given; the reply's text is JSON.
 
         likelihood: the last message, the assistant's, token by token: [[token, natural
         log-probability], ...], a token by its id or, where the server tells none, its text.
@@ -102,16 +102,16 @@ class Provider(ABC):
         return self.timeout_s
 
 
-def measured_text(found: Sequence[Any]) -> str:
-    """What was measured as a reply's text. Raises ModelUnavailable for what is no number."""
+def measured_text(values: Sequence[Any]) -> str:
+    """Write what was measured as a reply's text. Raises ModelUnavailable for no number."""
     try:
-        return json.dumps(found, allow_nan=False)
+        return json.dumps(values, allow_nan=False)
     except ValueError:
         raise ModelUnavailable("the model measured NaN or an infinite value: no result") from None
 
 
 def is_own_server(base_url: str | None) -> bool:
-    """Whether an address is one's own: this machine, a private network, a name without a dot.
+    """Tell whether an address is one's own: this machine, a private network, no dot.
 
     A server that is wrongly taken for another's asks for a budget; one wrongly taken for one's own
     would spend without one.

@@ -48,7 +48,7 @@ _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
 
 
 def read_key(variable: str | None, base_url: str) -> str:
-    """The value of an environment variable, or NO_KEY where none is named.
+    """Read a key from an environment variable; NO_KEY where none is named.
 
     Raises EnvironmentFault where it is not set.
     """
@@ -64,17 +64,17 @@ def read_key(variable: str | None, base_url: str) -> str:
 
 
 def known_key(variable: str | None) -> str:
-    """The same where it is set, "" where not: for texts that must not hold it."""
+    """Read the key where it is set, "" where not: for texts that must not hold it."""
     return "" if variable is None else os.environ.get(variable, "").strip()
 
 
 def scrub(text: str, key: str) -> str:
-    """``text`` on one short line, without the key that a server may have quoted in it."""
+    """Put ``text`` on one short line, without the key that a server may have quoted in it."""
     return " ".join(without_key(text, key).split())[:_SHOWN_CHARACTERS]
 
 
 def without_key(text: str, key: str) -> str:
-    """``text`` with the key replaced by ``***``, also where JSON escapes a part of it."""
+    """Replace the key in ``text`` by ``***``, also where JSON escapes a part of it."""
     # Shorter ones are placeholders such as "EMPTY", which may well be words of a reply.
     if len(key) < _SHORTEST_SECRET or key == NO_KEY:
         return text
@@ -100,26 +100,26 @@ class Server:
     wire: str
 
     def failure(self, error: Any, sdk: ModuleType, key: str) -> SimulRAGError:
-        """An SDK's APIError as one of ``simulrag.errors``, without the key.
+        """Turn an SDK's APIError into one of ``simulrag.errors``, without the key.
 
         ModelError; EnvironmentFault for a key that is not accepted and an account without credit;
         InputError for an unknown model or sampling field.
         """
         if isinstance(error, sdk.APIConnectionError):  # timeouts are among them
             return self._no_answer(error, key)
-        said = scrub(error.message, key)
+        reason = scrub(error.message, key)
         if not isinstance(error, sdk.APIStatusError):
-            return ModelUnavailable(f"{self.base_url} sent no usable answer: {said}")
-        return self._users_to_mend(error, said) or self._status_failure(error.status_code, said)
+            return ModelUnavailable(f"{self.base_url} sent no usable answer: {reason}")
+        return self._users_to_mend(error, reason) or self._status_failure(error.status_code, reason)
 
     def no_json(self) -> ModelError:
-        """A body that no SDK can read."""
+        """Say that no SDK can read a body."""
         return ModelUnavailable(
             f"{self.base_url} sent a body that is not JSON; is it a {self.wire} server?"
         )
 
     def odd_shape(self) -> ModelError:
-        """A body of JSON that is not an answer: fields are missing or of other types."""
+        """Say that a body of JSON is no answer: fields are missing or of other types."""
         return ModelUnavailable(
             f"{self.base_url} sent an answer of another shape; is it a {self.wire} server?"
         )
@@ -143,55 +143,56 @@ class Server:
                     "base_url right?"
                 )
 
-    def _users_to_mend(self, error: Any, said: str) -> SimulRAGError | None:
+    def _users_to_mend(self, error: Any, reason: str) -> SimulRAGError | None:
         status = error.status_code
         codes = {getattr(error, "code", None), getattr(error, "type", None)}
         if status == 402 or codes & _NO_CREDIT:
             return EnvironmentFault(
-                f"the account at {self.base_url} has no credit left ({status}): {said}; "
+                f"the account at {self.base_url} has no credit left ({status}): {reason}; "
                 "everything paid for is kept"
             )
         if status in {401, 403}:
             variable = self.key_variable or "api_key_env (none is named)"
             return EnvironmentFault(
-                f"{self.base_url} does not accept the key of {variable} ({status}): {said}"
+                f"{self.base_url} does not accept the key of {variable} ({status}): {reason}"
             )
         if status == 404:
             return InputError(
-                f"{self.base_url} knows no model '{self.model}', or base_url is wrong (404): {said}"
+                f"{self.base_url} knows no model '{self.model}', or base_url is wrong (404): "
+                f"{reason}"
             )
-        field = _refused_field(error, said) if status == 400 else None
+        field = _refused_field(error, reason) if status == 400 else None
         if field is None and status == 400 and codes & _UNSUPPORTED:
             field = getattr(error, "param", None) or "a sampling field"
         if field is not None:
             return InputError(
-                f"the model '{self.model}' does not take {field} as it is set (400): {said}; "
+                f"the model '{self.model}' does not take {field} as it is set (400): {reason}; "
                 "change or leave out that field of its sampling in params.yaml"
             )
         return None
 
-    def _status_failure(self, status: int, said: str) -> ModelError:
+    def _status_failure(self, status: int, reason: str) -> ModelError:
         if status in THROTTLED:
             return ModelThrottled(
                 f"{self.base_url} takes no more calls now, for the rate limit or the account's "
-                f"quota ({status}): {said}; run again later to go on from here"
+                f"quota ({status}): {reason}; run again later to go on from here"
             )
         if status in {408, 409} or status >= 500:
             return ModelUnavailable(
-                f"{self.base_url} failed ({status}): {said}; run again to go on from here"
+                f"{self.base_url} failed ({status}): {reason}; run again to go on from here"
             )
-        return ReplyRefused(f"{self.base_url} refused the request ({status}): {said}")
+        return ReplyRefused(f"{self.base_url} refused the request ({status}): {reason}")
 
 
-def _refused_field(error: Any, said: str) -> str | None:
-    """The sampling field that a bad request is about, by its name or in the server's words.
+def _refused_field(error: Any, reason: str) -> str | None:
+    """Find the sampling field that a bad request is about, named or in the server's words.
 
     Not where a prompt is too long: that is one question's fault, whatever field it names.
     """
-    if _OVERFLOW.search(said):
+    if _OVERFLOW.search(reason):
         return None
     named = str(getattr(error, "param", None) or "").replace(".", "_")
     if named in _FIELDS:
         return named
-    found = _FIELD_NAMED.search(said)
-    return None if found is None else found[1] or found[2]
+    match = _FIELD_NAMED.search(reason)
+    return None if match is None else match[1] or match[2]

@@ -154,14 +154,15 @@ class LocalProvider(Provider):
         if len(tokens) == len(ids):  # the limit of tokens that was set, no other
             choices[0]["finish_reason"] = "stop"
         reply = self._reply(response, Sampling())
-        if [one["id"] for one in tokens] != ids:
+        if [token["id"] for token in tokens] != ids:
             raise ModelUnavailable("llama.cpp wrote other tokens than those that were forced")
         return replace(
-            reply, text=measured_text([[one["id"], round(one["logprob"], 6)] for one in tokens])
+            reply,
+            text=measured_text([[token["id"], round(token["logprob"], 6)] for token in tokens]),
         )
 
     def _tokens(self, text: str) -> list[int]:
-        """The ids that the model's own tokenizer gives a text, marks in it read as plain text."""
+        """Return the ids that the tokenizer gives a text, marks in it read as plain text."""
         import httpx2
 
         answer = httpx2.post(
@@ -210,13 +211,13 @@ class LocalProvider(Provider):
     def _reply(self, response: Any, sampling: Sampling) -> ProviderReply:
         error = response.get("error")
         if error is not None:
-            said = str(error.get("message", "no reason"))
+            reason = str(error.get("message", "no reason"))
             if error.get("type") == "exceed_context_size_error":
                 raise ReplyTruncated(
-                    f"the prompt exceeds the model's context: {said}; raise local.context"
+                    f"the prompt exceeds the model's context: {reason}; raise local.context"
                 )
             kind = ModelUnavailable if int(error.get("code", 500)) >= 500 else ReplyRefused
-            raise kind(f"llama.cpp refused the request: {said}")
+            raise kind(f"llama.cpp refused the request: {reason}")
         choice, counted = response["choices"][0], response["usage"]
         details = counted.get("prompt_tokens_details") or {}
         usage = Usage(
@@ -244,7 +245,7 @@ class LocalProvider(Provider):
 
 
 def content_hash(path: Path) -> str:
-    """The sha256 of a file, remembered by path, size and time of change.
+    """Compute the sha256 of a file, remembered by path, size and time of change.
 
     Weights have gigabytes, and every stage asks. The notes are a file below the user's cache
     folder; where that cannot be written the hash is computed again.

@@ -64,8 +64,8 @@ class OpenAIBatches(Batches):
         if status in _AGAIN_STATUS or status >= 500:
             return None
         error = body.get("error")
-        said = error.get("message") if isinstance(error, dict) else None
-        return f"the provider refused the request ({status}): {said or 'no reason'}"
+        reason = error.get("message") if isinstance(error, dict) else None
+        return f"the provider refused the request ({status}): {reason or 'no reason'}"
 
     def create(self, batch: Part) -> str:
         """See Batches.create."""
@@ -83,13 +83,13 @@ class OpenAIBatches(Batches):
         """See Batches.state."""
         batch = self._client.batches.retrieve(id)
         counts = batch.request_counts
-        said = [str(item.message) for item in (batch.errors.data or [])] if batch.errors else []
+        problems = [str(item.message) for item in (batch.errors.data or [])] if batch.errors else []
         return BatchState(
             status=batch.status,
             ended=batch.status in {"completed", "failed", "expired", "cancelled"},
             done=(counts.completed or 0) + (counts.failed or 0) if counts else 0,
             total=counts.total or 0 if counts else 0,
-            problem=scrub("; ".join(said), self._key),
+            problem=scrub("; ".join(problems), self._key),
         )
 
     def results(self, id: str) -> Iterator[str]:
@@ -192,7 +192,7 @@ class OpenAIProvider(SdkProvider):
 
 
 def is_official(base_url: str) -> bool:
-    """Whether a URL is one of OpenAI's own hosts, by https."""
+    """Tell whether a URL is one of OpenAI's own hosts, by https."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     return parts.scheme == "https" and (host == "openai.com" or host.endswith(".openai.com"))

@@ -39,7 +39,7 @@ def chat_body(
     sample_index: int,
     official: bool,
 ) -> dict[str, Any]:
-    """The request of Chat Completions. What the sampling leaves open is not sent."""
+    """Make the request of Chat Completions. What the sampling leaves open is not sent."""
     body = _common(model, sampling)
     body["messages"] = [item.model_dump() for item in messages]
     if sampling.reasoning_effort is not None:
@@ -63,7 +63,7 @@ def responses_body(
     schema: dict[str, JsonValue] | None,
     sampling: Sampling,
 ) -> dict[str, Any]:
-    """The request of the Responses API; the provider is asked to keep no copy of the reply."""
+    """Make the request of the Responses API, which asks the provider to keep no copy."""
     body = _common(model, sampling)
     body["input"] = [item.model_dump() for item in messages]
     body["store"] = False
@@ -82,7 +82,7 @@ def responses_body(
 
 
 def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
-    """The reply of Chat Completions. Raises ModelError (refused, truncated, unavailable)."""
+    """Read a reply of Chat Completions. Raises ModelError (refused, truncated, unavailable)."""
     # The SDK does not validate what compatible servers send: any field may be missing.
     choices = getattr(response, "choices", None) or [None]
     usage = _usage(getattr(response, "usage", None), "prompt_tokens", "completion_tokens")
@@ -109,7 +109,7 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
 
 
 def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
-    """The reply of the Responses API. Raises ModelError (refused, truncated, unavailable)."""
+    """Read a reply of the Responses API. Raises ModelError (refused, cut off, unavailable)."""
     output = getattr(response, "output", None)
     if not isinstance(output, list):
         raise ModelUnavailable(
@@ -162,8 +162,8 @@ def _format(schema: dict[str, JsonValue]) -> dict[str, Any]:
     }
 
 
-def _refused(said: str, key: str, usage: Usage) -> ModelError:
-    return ReplyRefused(f"the model refused: {scrub(str(said), key)}", usage=usage)
+def _refused(reason: str, key: str, usage: Usage) -> ModelError:
+    return ReplyRefused(f"the model refused: {scrub(str(reason), key)}", usage=usage)
 
 
 def _filtered(usage: Usage) -> ModelError:
@@ -190,13 +190,13 @@ async def measured(
     client: Any, model: str, measure: Measure, messages: Sequence[Message]
 ) -> ProviderReply:
     """See Provider.measure. ``client``: OpenAI's, whose errors are its own."""
-    reply, found = await (_likelihood if measure == "likelihood" else _rerank)(
+    reply, values = await (_likelihood if measure == "likelihood" else _rerank)(
         client, model, messages
     )
     body = reply if isinstance(reply, dict) else {}
     used = (body.get("usage") or {}).get("prompt_tokens", 0)
     return ProviderReply(
-        text=measured_text(found),
+        text=measured_text(values),
         usage=Usage(calls=1, input_tokens=used),
         model_version=str(body.get("model", "")),
     )
@@ -222,9 +222,12 @@ async def _likelihood(
     prompt = "".join(f"{item.content}\n\n" for item in messages[:-1])
     body = {"model": model, "prompt": prompt + messages[-1].content, "echo": True, "logprobs": 1}
     reply = await _post(client, "/completions", body | _ONE_TOKEN)
-    told = reply["choices"][0].get("logprobs") or {}
+    logprobs = reply["choices"][0].get("logprobs") or {}
     return reply, _spelling(
-        messages[-1].content, prompt, told.get("tokens") or [], told.get("token_logprobs")
+        messages[-1].content,
+        prompt,
+        logprobs.get("tokens") or [],
+        logprobs.get("token_logprobs"),
     )
 
 
@@ -238,7 +241,9 @@ async def _rerank(client: Any, model: str, messages: Sequence[Message]) -> tuple
     except openai.NotFoundError:
         raise NotOffered(f"{client.base_url} has no reranker '{model}' (rerank)") from None
     results = reply["results"] if isinstance(reply, dict) else reply  # SGLang: the list alone
-    scores = {one["index"]: one.get("relevance_score", one.get("score")) for one in results}
+    scores = {
+        result["index"]: result.get("relevance_score", result.get("score")) for result in results
+    }
     return reply, [float(scores[at]) for at in range(len(documents))]
 
 
@@ -247,15 +252,15 @@ async def _post(client: Any, path: str, body: dict[str, Any]) -> Any:
 
 
 def _after(prompt: Sequence[int], scored: Sequence[dict[str, Any] | None]) -> list[Any]:
-    """[id, log-probability] of the tokens behind the prompt's own, which /tokenize told."""
-    pairs = [next(iter(one.items())) if one else ("-1", {}) for one in scored]
+    """Return [id, log-probability] of each token behind the prompt's own."""
+    pairs = [next(iter(token.items())) if token else ("-1", {}) for token in scored]
     if [int(id) for id, _ in pairs[1 : len(prompt)]] != prompt[1:] or len(pairs) <= len(prompt):
         raise NotOffered("the prompt's tokens change when the answer follows: it cannot be cut off")
-    return [[int(id), round(one["logprob"], 6)] for id, one in pairs[len(prompt) :]]
+    return [[int(id), round(token["logprob"], 6)] for id, token in pairs[len(prompt) :]]
 
 
 def _spelling(answer: str, prompt: str, tokens: Sequence[str], values: Any) -> list[Any]:
-    """[token, log-probability] of the tokens that spell the answer, which begins with one."""
+    """Return [token, log-probability] of the tokens that spell the answer."""
     starts = [0, *accumulate(map(len, tokens))]
     if not "".join(tokens).startswith(prompt + answer) or len(prompt) not in starts:
         raise NotOffered(

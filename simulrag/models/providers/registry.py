@@ -32,7 +32,7 @@ FORMS = (
 
 
 def make_provider(settings: ModelSettings) -> Provider:
-    """The provider that ``settings.provider`` names; nothing is connected yet.
+    """Make the provider that ``settings.provider`` names; nothing is connected yet.
 
     Raises what ``provider_class`` raises, and InputError for settings that it does not take.
     """
@@ -40,7 +40,7 @@ def make_provider(settings: ModelSettings) -> Provider:
 
 
 def provider_class(name: str) -> type[Provider]:
-    """A provider's class.
+    """Load a provider's class.
 
     Other packages add providers by an entry point of the group ``simulrag.models``: a subclass of
     ``Provider``. The names that this package uses cannot be taken over.
@@ -72,12 +72,12 @@ def provider_class(name: str) -> type[Provider]:
 
 
 def known_providers() -> list[str]:
-    """The names that ``make_provider`` takes here, sorted."""
+    """List the names that ``make_provider`` takes here, sorted."""
     return sorted({*_BUILT_IN, *_plug_ins()})
 
 
 def is_local(name: str) -> bool:
-    """Whether a provider works on this machine; one that is not installed (any more) does not."""
+    """Tell whether a provider works on this machine; one that is not installed does not."""
     try:
         return provider_class(name).local
     except (InputError, EnvironmentFault):
@@ -91,7 +91,7 @@ def _plug_ins() -> dict[str, EntryPoint]:
 def model_settings(
     text: str, endpoint: str | None = None, *, key_env: str | None = None, free: bool = False
 ) -> ModelSettings:
-    """The settings of a model: ``provider:model``, or a compatible server's URL ``#model``.
+    """Read a model's settings from ``provider:model``, or a compatible server's URL ``#model``.
 
     ``endpoint`` names the server in the keys of its calls; by default a URL's host and port, so
     that two servers with a model of one name share no reply. ``key_env``: the name of the variable
@@ -138,7 +138,7 @@ def model_settings(
 
 
 def _named_by(base_url: str) -> str:
-    """A name for the server at an address: its host, and its port where one is given."""
+    """Name the server at an address: its host, and its port where one is given."""
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname or "", parts.port

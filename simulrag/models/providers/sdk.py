@@ -52,12 +52,12 @@ class Batches(ABC):
     @staticmethod
     @abstractmethod
     def request(path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """A call's line beside its ``custom_id``."""
+        """Make a call's line beside its ``custom_id``."""
 
     @staticmethod
     @abstractmethod
     def body(content: dict[str, Any]) -> dict[str, Any] | str | None:
-        """The reply in a result's line, as the interface sends it.
+        """Read the reply in a result's line, as the interface sends it.
 
         A text: why asking again mends nothing. None: the provider failed and is to be asked again.
         Raises ValueError for what is no result.
@@ -69,11 +69,11 @@ class Batches(ABC):
 
     @abstractmethod
     def state(self, id: str) -> BatchState:
-        """How far it is."""
+        """Ask how far a batch is."""
 
     @abstractmethod
     def results(self, id: str) -> Iterator[str]:
-        """The result lines of a batch that has ended."""
+        """Read the result lines of a batch that has ended."""
 
 
 class SdkProvider(Provider):
@@ -107,7 +107,7 @@ class SdkProvider(Provider):
         sampling: Sampling,
         sample_index: int,
     ) -> dict[str, Any]:
-        """The JSON that is sent, by a call or as a line of a batch."""
+        """Make the JSON that is sent, by a call or as a line of a batch."""
 
     @property
     def paid(self) -> bool:
@@ -141,7 +141,7 @@ class SdkProvider(Provider):
         return await self.exchange(work)
 
     async def exchange(self, work: Callable[[Any, str], Awaitable[ProviderReply]]) -> ProviderReply:
-        """What ``work`` makes with the client and the key, the SDK's errors as ours. See call."""
+        """Do ``work`` with the client and the key; the SDK's errors come out as ours. See call."""
         key = read_key(self.server.key_variable, self.server.base_url)
         client = self._connected(key)
         sdk = import_module(self.sdk)
@@ -163,7 +163,7 @@ class SdkProvider(Provider):
         raise failure
 
     def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
-        """The reply in a response's JSON. Raises ModelError (refused, truncated, unavailable)."""
+        """Read the reply in a response's JSON. Raises ModelError."""
         return self.reply(self.parsed(body), known_key(self.server.key_variable), sampling)
 
     @abstractmethod
@@ -172,11 +172,11 @@ class SdkProvider(Provider):
 
     @abstractmethod
     def parsed(self, body: dict[str, Any]) -> Any:
-        """A response's JSON as the SDK's object, unvalidated as the SDK's own."""
+        """Turn a response's JSON into the SDK's object, unvalidated as the SDK's own."""
 
     @abstractmethod
     def reply(self, response: Any, key: str, sampling: Sampling) -> ProviderReply:
-        """The reply in the SDK's response. Raises ModelError."""
+        """Read the reply in the SDK's response. Raises ModelError."""
 
     async def close(self) -> None:
         """Free connections."""

@@ -31,7 +31,7 @@ MAX_DIGITS = 12
 
 
 def strict_schema(schema: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
-    """The schema without the limits that strict output does not know; None where it cannot be.
+    """Leave out the limits that strict output does not know; None where it takes no such schema.
 
     A limit that is left out is not lost: the reply is validated here as well.
     """
@@ -70,7 +70,7 @@ def _without_limits(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def count(usage: Any, field: str) -> int:
-    """A count of tokens as a server sent it; 0 for what is not a count."""
+    """Read a count of tokens as a server sent it; 0 for what is not a count."""
     value = getattr(usage, field, None)
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < MAX_DIGITS:
         value = int(value)
@@ -78,7 +78,7 @@ def count(usage: Any, field: str) -> int:
 
 
 def cut_off(limit: int | None, usage: Usage) -> ModelError:
-    """A reply that met the limit of output tokens."""
+    """Say that a reply met the limit of output tokens."""
     return ReplyTruncated(
         f"the reply was cut off at {'the server’s limit' if limit is None else limit} tokens; "
         "raise sampling.max_output_tokens or the server's limit",
@@ -87,13 +87,13 @@ def cut_off(limit: int | None, usage: Usage) -> ModelError:
 
 
 def schema_title(schema: dict[str, Any]) -> str:
-    """The name of a schema as the wires take it."""
+    """Write the name of a schema as the wires take it."""
     title = str(schema.get("title", "Reply"))
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in title)[:64]
 
 
 def first_tokens(content: object) -> FirstTokens:
-    """The alternatives at the first token that is not blank, the likeliest first.
+    """Return the alternatives at the first token that is not blank, the likeliest first.
 
     ``content``: a wire's list of tokens, objects or mappings with ``token``, ``logprob`` and
     ``top_logprobs``. What is none of this is left out: compatible servers send many things.
