@@ -40,8 +40,7 @@ from simulrag.models.pending import PendingCalls, PendingStore, Target
 from simulrag.models.prices import Price, PriceTable
 from simulrag.models.settings import BudgetLimits
 from simulrag.records import Usage
-from tests.servers.places import place, redis_place, redis_program
-from tests.servers.redis_server import RedisProgram, needs_redis
+from tests.servers.redis_server import RedisProgram, needs_redis, place, redis_place, redis_program
 
 __all__ = ["place", "redis_place", "redis_program"]
 

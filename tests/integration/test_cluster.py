@@ -13,7 +13,7 @@ from simulrag.calls import CachePlace, cache_stats
 from simulrag.testing import LoopbackServer, stand_in
 from tests.integration.projects import change_params, copy_finished, simulrag, start_answers
 from tests.integration.test_kills import answering
-from tests.servers.places import redis_place, redis_program
+from tests.servers.redis_server import redis_place, redis_program
 
 __all__ = ["redis_place", "redis_program"]
 

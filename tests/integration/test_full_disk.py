@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from simulrag.calls import CallCache, CallResult, cache_stats, verify_cache
+from simulrag.calls import CallCache, CallResult, verify_cache
 from simulrag.errors import EnvironmentFault
 
 pytestmark = pytest.mark.slow
@@ -54,23 +54,6 @@ class Payer:
             return CallResult({"n": n, "text": ROW})
 
         return make
-
-
-async def test_what_a_full_disk_refused_is_stored_once_there_is_space(disk: Path) -> None:
-    payer, folder = Payer(), disk / "cache"
-    with CallCache(folder, stage="a") as cache:
-        with pytest.raises(EnvironmentFault, match=r"full.*free space.*paid for.*kept in memory"):
-            await payer.ask(cache, 1000)
-        stored = len(payer.told)
-        assert stored > 5
-        for n in range(stored):  # what was acknowledged is there and can be read
-            assert (await cache.get_or_call("model", {"n": n}, payer.call(n))).hit
-        _resize(disk, 3 * SIZE_KB)
-        again = await cache.get_or_call("model", {"n": stored}, payer.call(stored))
-        assert again.call.response == {"n": stored, "text": ROW}
-    assert payer.made == list(range(stored + 1))
-    assert cache_stats(folder).entries == stored + 1
-    assert verify_cache(folder).problems == ()
 
 
 async def test_a_run_that_ends_on_a_full_disk_names_what_is_lost_and_the_rerun_goes_on(

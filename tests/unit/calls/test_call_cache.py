@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -172,23 +171,13 @@ async def test_several_versions_of_a_model_are_warned_about_once(
     ]
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(EnvironmentFault, match=r"file/cache cannot be used.*writable"):
         CallCache(tmp_path / "file" / "cache", stage="a")
-
-
-def test_a_database_that_cannot_be_opened_is_named(place: Path) -> None:
-    (place / "cache.db").mkdir(parents=True)
+    (tmp_path / "cache" / "cache.db").mkdir(parents=True)
     with pytest.raises(EnvironmentFault, match=r"cache cannot be used: unable to open"):
-        CallCache(place, stage="a")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_write_permission_is_named(place: Path) -> None:
-    place.mkdir(mode=0o555)
-    with pytest.raises(EnvironmentFault, match="cannot be used"):
-        CallCache(place, stage="a")
+        CallCache(tmp_path / "cache", stage="a")
 
 
 def test_a_file_that_is_no_database_is_named(place: Path) -> None:

@@ -152,17 +152,6 @@ async def test_an_import_never_overwrites_and_refresh_imports_nothing(tmp_path: 
     assert cache_stats(tmp_path / "b").entries == 0
 
 
-async def test_the_whole_cache_moves(tmp_path: Path) -> None:
-    await fill(tmp_path / "a", list(range(510)))
-    assert export_cache(tmp_path / "a", tmp_path / "all.parquet") == 510
-    twice = (tmp_path / "all.parquet",) * 2
-    assert import_cache(tmp_path / "b", *twice) == ImportReport(imported=510, present=510)
-    assert export_cache(tmp_path / "b", tmp_path / "again.parquet") == 510
-    assert (tmp_path / "all.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
-    # A whole cache knows of no task.
-    assert set(polars.read_parquet(tmp_path / "all.parquet")["task"]) == {""}
-
-
 def test_what_is_no_export_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no export at .*nowhere"):
         import_cache(tmp_path / "c", tmp_path / "nowhere.parquet")
@@ -202,48 +191,21 @@ async def test_a_copy_holds_all_and_may_be_repeated(tmp_path: Path) -> None:
         copy_cache(tmp_path / "nowhere", two)
 
 
-async def test_a_call_of_two_tasks_is_one_call_named_by_the_first(tmp_path: Path) -> None:
-    path, made = tmp_path / "x.parquet", 0
-
-    async def call() -> CallResult:
-        nonlocal made
-        made += 1
-        return CallResult("once")
-
-    with CallCache(tmp_path / "c", stage="answer") as cache:
-        for task in ("boundary", "verify"):
-            await cache.get_or_call("model", {"model": "m"}, call, task=task)
-        (key,) = cache.used
-        assert dict(cache.used) == {key: "boundary"}
-        cache.export(path)
-    assert made == 1
-    assert polars.read_parquet(path)["task"].to_list() == ["boundary"]
-
-
-async def test_an_export_names_the_questions_that_a_call_was_asked_for(tmp_path: Path) -> None:
+async def test_an_export_names_a_calls_first_task_and_all_its_questions(tmp_path: Path) -> None:
     async def call() -> CallResult:
         return CallResult("once")
 
-    async def ask(question: str) -> None:
+    async def ask(question: str, task: str) -> None:
         with asked_for(question):
-            await cache.get_or_call("model", {"model": "m"}, call)
+            await cache.get_or_call("model", {"model": "m"}, call, task=task)
 
     with CallCache(tmp_path / "c", stage="answer") as cache:
-        await asyncio.gather(*map(ask, ("urban-2", "urban-1", "urban-2")))
+        await ask("urban-2", "boundary")
+        await asyncio.gather(*(ask(question, "verify") for question in ("urban-1", "urban-2")))
         await cache.get_or_call("model", {"model": "of none"}, call)
-        cache.export(tmp_path / "x.parquet")
-    asked = polars.read_parquet(tmp_path / "x.parquet")["questions"].to_list()
-    assert sorted(asked) == ["", "urban-1 urban-2"]
-
-
-async def test_a_file_without_tasks_is_imported_all_the_same(tmp_path: Path) -> None:
-    path, again = tmp_path / "x.parquet", tmp_path / "again.parquet"
-    await fill(tmp_path / "a", [1, 2, 3], path)
-    polars.read_parquet(path).drop("task").write_parquet(tmp_path / "old.parquet")
-    with CallCache(tmp_path / "b", stage="answer") as cache:
-        assert cache.import_calls(tmp_path / "old.parquet") == ImportReport(imported=3)
-    assert await fill(tmp_path / "b", [1, 2, 3], again) == 0
-    assert again.read_bytes() == path.read_bytes()
+        assert cache.export(tmp_path / "x.parquet") == 2
+    named = polars.read_parquet(tmp_path / "x.parquet").select("task", "questions")
+    assert sorted(named.iter_rows()) == [("", ""), ("boundary", "urban-1 urban-2")]
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.glob("*-urban.parquet")), ids=lambda p: p.stem)
@@ -253,7 +215,9 @@ def test_recorded_calls_keep_their_keys_and_come_back_as_they_were(
     rows = polars.read_parquet(path)
     assert import_cache(tmp_path / "a", path) == ImportReport(imported=rows.height)
     assert export_cache(tmp_path / "a", tmp_path / "again.parquet") == rows.height
-    again = polars.read_parquet(tmp_path / "again.parquet").drop("task", "questions")
+    again = polars.read_parquet(tmp_path / "again.parquet")
+    assert set(again["task"]) == {""}  # a whole cache knows of no task
+    again = again.drop("task", "questions")
     if "context" not in rows.columns:  # recorded before it was told
         again = again.filter(polars.col("context").is_null()).drop("context")
     assert again.equals(rows.select(again.columns))

@@ -1,4 +1,4 @@
-"""Statistics and verification."""
+"""Statistics, verification, and what is said of a call that is not recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simulrag.calls import (
     cache_stats,
     verify_cache,
 )
-from simulrag.calls.inspection import CacheStats, VerifyReport
+from simulrag.calls.inspection import CacheStats, VerifyReport, explain_miss
 from simulrag.errors import CacheError, NotStored
 from tests.unit.calls.conftest import Paid
 
@@ -108,3 +108,32 @@ def test_a_file_that_is_no_database_is_a_problem_and_no_crash(place: Path) -> No
     assert "not a database" in problem.what
     with pytest.raises(CacheError, match="Move the folder away"):
         cache_stats(place)
+
+
+async def paid() -> CallResult:
+    return CallResult("an answer")
+
+
+def _sheet(text: str, model: str = "m", **more: Any) -> Any:
+    messages = [{"role": "system", "content": "Split it."}, {"role": "user", "content": text}]
+    schema = {"title": "Claims", "type": "object"}
+    return {"model": model, "messages": messages, "schema": schema, "sample_index": 0, **more}
+
+
+async def test_a_miss_is_explained_by_the_nearest_recorded_call(tmp_path: Path) -> None:
+    with CallCache(tmp_path, stage="a") as cache:
+        for text in ("The limit falls to 40 km/h.", "The limit rises."):
+            await cache.get_or_call("model", _sheet(text), paid)
+        await cache.get_or_call("simulator", {"tool": "t"}, paid)
+    told = explain_miss(tmp_path, _sheet("The limit falls to 30 km/h."))
+    assert "('Claims') differs: its messages, from character 29 on:" in told
+    assert "40 km/h.' there" in told
+    assert "30 km/h.' here" in told
+    told = explain_miss(tmp_path, _sheet("The limit rises.", "other", sampling={"top_p": 0.5}))
+    assert told.endswith(
+        'differs: model is "m" there and "other" here; sampling is null there and {"top_p":0.5} '
+        "here."
+    )
+    free = _sheet("?") | {"schema": None}
+    assert explain_miss(tmp_path, free) == "No call like it is recorded ('Split it.')."
+    assert explain_miss(tmp_path / "none", free).startswith("No call like it")

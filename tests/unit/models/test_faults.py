@@ -25,7 +25,7 @@ from simulrag.errors import (
     SimulRAGError,
 )
 from simulrag.method.answering import CLOSED_BOOK
-from simulrag.method.verification import BOUNDARY, VERBALIZED
+from simulrag.method.verification import BOUNDARY
 from simulrag.models.base import Message, Sampling
 from simulrag.models.gateway import Gateway
 from simulrag.models.providers.anthropic import OFFICIAL_URL as ANTHROPIC_URL
@@ -126,16 +126,6 @@ async def test_a_server_that_is_down(settings: ModelSettings) -> None:
         await provider.close()
     assert isinstance(caught, ModelUnreachable)
     assert url.removesuffix("/v1") in str(caught)
-
-
-async def test_a_spoilt_reply_is_repaired(server: LoopbackServer, gateway: Gateway) -> None:
-    server.script(says('{"probability": "high"}'))
-    completion = await gateway.ask(VERBALIZED, question="Well?", claim="It rises.")
-    assert completion.parsed.probability == 0.5
-    assert completion.usage.calls == 2
-    second = str(server.requests[1].body)
-    assert '{"probability": "high"}' in second
-    assert "probability: Input should be a valid number" in second
 
 
 async def test_a_missing_key_is_named_and_what_is_stored_needs_none(

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from simulrag.judging.claims import Judgement
-from simulrag.method.claims import ClaimPairs, Decomposition, Entailment
+from simulrag.method.claims import ClaimPairs, Entailment
 from simulrag.method.retrieval import ToolCalls
-from simulrag.method.verification import Boundary, Verbalized, Verification
+from simulrag.method.verification import Verbalized, Verification
 from simulrag.models.base import Request
 from simulrag.models.providers.wires import strict_schema
 from simulrag.models.replies import InvalidReply, parse_reply, plain_text, reply_schema, valid_reply
@@ -20,27 +19,21 @@ from simulrag.questions.writing import TaggedClaim
 
 VALID: dict[type[BaseModel], dict[str, object]] = {
     ToolCalls: {"calls": [{"tool": "run", "arguments": {"speed_factor": 0.8, "n": None}}]},
-    Decomposition: {"claims": [{"claim": "Travel time rises by 12 %."}]},
     ClaimPairs: {"pairs": [[0, 1], [2, 0]]},
     Entailment: {"supported": [True, False]},
     Verbalized: {"probability": 0.75},
-    Boundary: {"tool_confidence": 1},
     Verification: {"is_included": True, "should_update": False, "updated_claim": "As is."},
-    Judgement: {"label": "undecided", "reason": "The reference is silent."},
 }
 
 WRONG_TYPE: dict[type[BaseModel], list[dict[str, object]]] = {
     ToolCalls: [{"calls": "run"}, {"calls": [{"tool": "run", "arguments": [0.8]}]}],
-    Decomposition: [{"claims": ["Travel time rises."]}, {"claims": [{"claim": ""}]}],
     ClaimPairs: [{"pairs": [["0", 1]]}, {"pairs": [[0]]}, {"pairs": [[0.0, 1]]}],
     Entailment: [{"supported": ["true", "false"]}, {"supported": [1, 0]}],
     Verbalized: [{"probability": "0.75"}, {"probability": 75}, {"probability": True}],
-    Boundary: [{"tool_confidence": "0"}, {"tool_confidence": 2}, {"tool_confidence": True}],
     Verification: [
         {"is_included": "false", "should_update": False, "updated_claim": ""},
         {"is_included": True, "should_update": False, "updated_claim": None},
     ],
-    Judgement: [{"label": True, "reason": ""}, {"label": "maybe", "reason": ""}],
 }
 
 SCHEMAS = sorted(VALID, key=lambda schema: schema.__name__)
@@ -106,19 +99,6 @@ def test_extra_and_missing_keys_are_refused(schema: type[BaseModel]) -> None:
 def test_what_has_to_be_guessed_at_is_refused(text: str, why: str) -> None:
     with pytest.raises(InvalidReply, match=why):
         parse_reply(text, Verbalized)
-
-
-def test_an_inner_object_of_a_broken_reply_is_not_taken_for_the_reply() -> None:
-    broken = '{"claims": [{"claim": "one", "kind": "qualitative"}, {"claim": '
-    with pytest.raises(InvalidReply, match="cut off"):
-        parse_reply(broken, TaggedClaim)
-
-
-def test_contradictory_flags_parse_as_they_are() -> None:
-    """What they mean is the verification step's to say; parsing must not repair them."""
-    text = '{"is_included": false, "should_update": true, "updated_claim": "It falls."}'
-    reply = parse_reply(text, Verification)
-    assert (reply.is_included, reply.should_update) == (False, True)
 
 
 def test_many_problems_are_shortened() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simulrag.calls import CallCache, cache_stats
-from simulrag.errors import CallsPending, ModelUnavailable, NotOffered
+from simulrag.errors import CallsPending, ModelUnavailable, NotOffered, ReplyTruncated
 from simulrag.models.base import Message, Request
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
@@ -125,6 +125,43 @@ async def test_a_repair_that_is_asked_for_now_is_billed_beside_the_batchs_reply(
         assert (listed(place), tokens(cache)) == (1, 0)
         assert (await gate.complete(ASKED)).text == "good"
     assert (listed(place), tokens(cache)) == (0, 1100 + 12)
+
+
+async def test_a_failure_that_a_batch_brought_was_billed_and_is_asked_again(
+    place: Path, cache: CallCache
+) -> None:
+    cut = BatchReply(
+        failure="cut off",
+        failure_kind="truncated",
+        usage=BY_BATCH.model_copy(update={"calls": 1}),
+    )
+    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
+        gate = gateway(ScriptedModel(), cache, pending, BudgetLimits())
+        with pytest.raises(CallsPending):
+            await gate.complete(ASKED)
+        with closing(PendingStore(place)) as store:
+            (call,) = store.calls()
+            store.put(call.model_copy(update={"reply": cut}))
+        for error in (ReplyTruncated, CallsPending):
+            with pytest.raises(error):
+                await gate.complete(ASKED)
+            assert tokens(cache) == 1100
+
+
+async def test_what_refresh_overwrites_stays_paid(place: Path, cache: CallCache) -> None:
+    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
+        gate = gateway(ScriptedModel(), cache, pending, BudgetLimits())
+        with pytest.raises(CallsPending):
+            await gate.complete(ASKED)
+        answer(place, "good")
+        await gate.complete(ASKED)
+    with (
+        CallCache(place, stage="test", mode="refresh") as anew,
+        closing(PendingCalls(place, stage="test", collect=False)) as pending,
+    ):
+        gate = gateway(ScriptedModel("good"), anew, pending, BudgetLimits(tokens=100_000))
+        assert not (await gate.complete(ASKED)).cached
+    assert (cache_stats(place).entries, tokens(cache)) == (1, 1100 + 12)
 
 
 async def test_what_is_measured_never_waits(place: Path, cache: CallCache) -> None:
