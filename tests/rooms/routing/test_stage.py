@@ -14,8 +14,7 @@ from flows.cli.errors import ended
 from flows.files import read_records
 from rooms.routing.page import routing_scores
 from rooms.routing.route import Routed
-from simulrag.testing.loopback import LoopbackServer
-from simulrag.testing.loopback import question, stand_in
+from simulrag.testing.loopback import LoopbackServer, question, stand_in
 from tests.integration.projects import change_params, copy_project, write_questions
 from tests.rooms.planning import PAID, planned, to_plan_in
 
