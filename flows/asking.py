@@ -6,10 +6,13 @@ import asyncio
 import difflib
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import pluggy
+
 from flows.files import record_lines
+from flows.hooks import rooms
 from flows.params import Params
 from flows.project import Project
 from simulators.base import Simulator
@@ -25,8 +28,71 @@ from simulrag.records import DECIDED, Answer, Evidence, Question
 if TYPE_CHECKING:
     from flows.running.bench import StageResources
 
+AUTO = "auto"
+"""For a domain: the source that a room chooses for the question."""
 _ID = re.compile(r"\w+(-\w+)+")
 """Words joined by hyphens, as ids are; a question has blanks."""
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """An answer with its question, words on who gave it, and the parameters that it is of."""
+
+    question: str
+    answer: Answer
+    source: str
+    params: Params
+
+
+def find_answer(
+    project: Project,
+    params: Params,
+    text: str,
+    domain: str | None,
+    model: ModelSettings | None,
+    method: str | None = None,
+    *,
+    budget_percent: float | None = None,
+    samples: int | None = None,
+) -> ShownAnswer:
+    """The stored answer of a benchmark question; any other is answered anew, by ``model`` each.
+
+    Without a ``domain`` it is the question's own, with AUTO the one that a room chooses. Raises
+    InputError for a domain or a question that is not known, and ModelError for one that failed.
+    """
+    auto = domain == AUTO and AUTO not in params.simulators
+    if auto:
+        domain = None
+    if domain is not None:
+        params.simulator(domain)  # a wrong name is the user's to see
+    if method is not None:
+        answering = params.answer.model_copy(update={"method": method})
+        params = params.model_copy(update={"answer": answering})
+    known = find_question(project, params, text, domain)
+    if known is not None and model is None:
+        stored, source = stored_answer(project, params, known)
+        if (fitting := answer_by(stored, method, budget_percent)) is not None:
+            return ShownAnswer(known.text, fitting, source, params)
+    params, source = with_model(project, params, model, known)
+    question = known.text if known else text.strip()
+    if auto:
+        choose = offered("choose_domain", "--domain auto")
+        domain = choose(project=project, params=params, text=question) or None
+        source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
+    elif domain is None and known is None:
+        raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
+    elif domain is None and known is not None:
+        domain = known.domain
+    answer, stored_calls = answer_anew(project, params, question, domain, budget_percent, samples)
+    return ShownAnswer(question, answer, source + stored_calls, params)
+
+
+def offered(name: str, option: str) -> Callable[..., Any]:
+    """The hook of what a room does for ``ask``. Raises InputError where none of them does it."""
+    hook: pluggy.HookCaller = getattr(rooms().hook, name)
+    if not hook.get_hookimpls():
+        raise InputError(f"{option}: the room that does it is not in this project")
+    return hook
 
 
 def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import chain
@@ -20,20 +21,41 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pluggy
 
 if TYPE_CHECKING:
-    import typer
-
-    from flows.outs import RunOutputs
     from flows.params import Params
     from flows.project import Project, Results
     from flows.report.blocks import ReportSection
+    from flows.report.run import LabelTable
     from flows.sections import RoomSection
     from simulrag.models.prompts import Prompts
-    from simulrag.records import Answer
+    from simulrag.records import Answer, Question
 
 GROUP = "simulrag.rooms"
 FOLDER = "rooms"
+Listing = Mapping[tuple[str, str], Mapping[str, str]]
+"""Commands and their lines in the help, by the group of the help and the module whose ``app`` (of
+typer) has them. A module is imported when one of its commands is used."""
+
 _specified = pluggy.HookspecMarker("simulrag")
 hookimpl = pluggy.HookimplMarker("simulrag")
+
+
+@dataclass(frozen=True)
+class RunOutputs:
+    """What a room's part of the page is read from; by domain the labels, and the questions by id.
+
+    ``ours``: the outs are the pipeline's, where what an earlier run left is passed over.
+    """
+
+    project: Project
+    params: Params
+    place: Results
+    domains: list[str]
+    labels: Mapping[str, LabelTable]
+    questions: Mapping[str, Mapping[str, Question]]
+
+    @property
+    def ours(self) -> bool:
+        return self.place == self.project.results
 
 
 class PartOfReport(NamedTuple):
@@ -81,8 +103,11 @@ class Specifications(Protocol):
         """What no dependency of DVC reaches."""
 
     @_specified
-    def register_commands(self, app: typer.Typer) -> None:
-        """Add its commands."""
+    def listed_commands(self) -> Listing:
+        """Its commands; a group that is there already gets those of the room's further to its own.
+
+        The first line of each is its help's.
+        """
 
     @_specified(firstresult=True)
     def choose_domain(self, project: Project, params: Params, text: str) -> str:

@@ -14,8 +14,7 @@ from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.running.runner import StageContext, make_item
 from flows.stages import exports, stage_of, stages
-from flows.watch.progress import planned
-from flows.watch.tracking import Tracker
+from flows.watch.tracking import planned
 from simulrag.errors import CallsPending, CoverageFailed, SimulRAGError
 
 
@@ -34,7 +33,7 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
     params = load_params(project.params)  # a mistake in it is the user's to see first
     plan = None
     if not targets:
-        from flows.plan.plan import announce
+        from flows.plan import announce
 
         plan = announce(project, params)
     if has_remote(project):
@@ -42,7 +41,7 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
     with planned(plan.calls() if plan else {}), gathered() as outcomes:
         code = min(1, dvc(project, "repro", "--keep-going", *targets))
         if code and outcomes.only_pending():
-            from flows.running.waiting import pending_words
+            from flows.running.bench import pending_words
 
             sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
@@ -57,7 +56,7 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
     A domain whose stage comes through in part, or waits for a batch, keeps none of the others up;
     the report is of those that came through.
     """
-    from flows.plan.plan import announce
+    from flows.plan import announce
 
     given, place = load_params(project.params), Results(out)
     check_folder(out)
@@ -80,7 +79,7 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
 
 
 def _make(name: str, project: Project, params: Params, place: Results, domain: str = "") -> None:
-    make_item(StageContext(stage_of(name), project, params, domain, place, Tracker()))
+    make_item(StageContext(stage_of(name), project, params, domain, place))
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:

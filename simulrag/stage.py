@@ -21,9 +21,7 @@ class Outcome:
 
     ``table``: Markdown. ``counts``: by what is counted, how many of how many came through.
     ``done`` of ``total`` is the coverage, which has to reach ``operations.min_coverage``; ``hints``
-    say why something is missing. ``with_evidence`` and ``checked``: how many of those done had
-    evidence to be verified with, and how many it decided a claim of (None: the stage verifies
-    nothing).
+    say why something is missing, ``warning`` what its reader has to know though it came through.
     """
 
     table: str
@@ -31,8 +29,7 @@ class Outcome:
     done: int
     total: int
     hints: tuple[str, ...] = ()
-    with_evidence: int | None = None
-    checked: int | None = None
+    warning: str = ""
 
     @classmethod
     def of(cls, table: str, counted: str, failures: Sequence[str | None]) -> Outcome:
@@ -41,24 +38,6 @@ class Outcome:
         total = len(failures)
         done = sum(not reason for reason in failures)
         return cls(table, {counted: (done, total)}, done, total, tuple(reasons[:2]))
-
-
-def little_checked(checked: int, with_evidence: int, answered: int, least: float) -> str:
-    """The warning of answers that were never checked; "" where at least this share was."""
-    if answered == 0 or checked / answered >= least:
-        return ""
-    parts = []
-    if with_evidence < answered:
-        parts.append(
-            f"{answered - with_evidence} of {answered} answers rest on no evidence: no simulator "
-            "run and no passage was there"
-        )
-    if checked < with_evidence:
-        parts.append(
-            f"{with_evidence - checked} of {answered} answers have evidence that decided none of "
-            "their claims"
-        )
-    return f"{'; '.join(parts)}, so nothing in them was checked"
 
 
 @dataclass(frozen=True)

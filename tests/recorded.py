@@ -20,8 +20,8 @@ from pydantic import JsonValue
 
 from flows.files import read_table, record_lines
 from flows.params import Params, load_params
-from flows.plan.rehearse import DryRunGateway, StoredCalls, rehearse
 from flows.project import Project, Results
+from flows.running.rehearse import DryRunGateway, StoredCalls, rehearse
 from flows.stages import stage_names
 from simulrag.calls import CacheAnswer, CallKind, CallResult, StoredCall, call_key
 from simulrag.errors import CacheError

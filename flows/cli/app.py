@@ -1,39 +1,118 @@
-"""The command line ``simulrag``. Heavy imports wait until a command needs them."""
+"""The command line ``simulrag``: its commands, each of which is imported when it is used.
+
+The idea is kedro's LazyGroup.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module, metadata
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group_from_info
+from typer.models import TyperInfo
 
-from flows.cli import ask, check, imports, mcp, run, schedule, settings
-from flows.cli.batch import batch_app
-from flows.cli.cache import cache_app
-from flows.cli.label import app as label_app
-from flows.cli.reference import docs_app
-from flows.cli.simulators import simulators_app
-from flows.cli.stage import stage
 from flows.hooks import rooms
 
 ASK, RUN, LOOK, MODELS = "Ask", "Run", "Look", "Models"
 SOURCES, LABELS, OPERATE = "Questions and evidence", "Labels by people", "Operate"
+PANELS = (ASK, RUN, LOOK, MODELS, SOURCES, LABELS, OPERATE, "Further")
 """The groups of the help, in its order. A room's commands name one of them, or stand last."""
 
+COMMANDS: dict[tuple[str, str], dict[str, str]] = {
+    (ASK, "flows.cli.ask"): {
+        "ask": "Show a question's stored answer, or answer it anew.",
+        "check": "Check a text of anybody's, statement by statement, by runs made for what it "
+        "claims.",
+        "questions": "List the questions of the benchmark, to ask.",
+        "simulate": "Run one tool of a domain's simulator (through the call cache).",
+        "handbook": "Print the handbook that models are shown.",
+    },
+    (ASK, "flows.cli.services"): {
+        "mcp": "Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by "
+        "default.",
+    },
+    (RUN, "flows.cli.run"): {
+        "run": "Run the pipeline (`dvc repro --keep-going`); show the table.",
+        "retry": "Run stages whose outs hold failures again, then the rest.",
+        "plan": "State calls, tokens, money and time of what is to be done.",
+        "params": "Tell what each parameter means, and its value.",
+    },
+    (RUN, "flows.cli.stage"): {"stage": "Run one stage without DVC."},
+    (LOOK, "flows.cli.run"): {
+        "table": "Show what each way to write an answer costs and is worth, from the last run's "
+        "metrics.",
+    },
+    (LOOK, "flows.cli.services"): {
+        "ui": "Start Prefect's UI in the background, to watch stages.",
+    },
+    (MODELS, "flows.cli.models"): {
+        "use": "Put a model of your own into params.yaml.",
+        "models": "The models that params.yaml names.",
+    },
+    (MODELS, "flows.cli.calls"): {
+        "batch": "Calls that wait in mode deferred: the half-price path.",
+    },
+    (SOURCES, "flows.cli.sources"): {
+        "import-official": "Import published benchmark folders as questions.",
+        "simulators": "Simulators: of this project, and yours.",
+        "library": "Documents as evidence.",
+    },
+    (LABELS, "flows.cli.label"): {"label": "Labels by people, which override the judge's."},
+    (OPERATE, "flows.cli.services"): {
+        "refresh": "Draw new questions for a period, and see what moved.",
+        "serve": "Run refreshes on the schedule of params.yaml.",
+    },
+    (OPERATE, "flows.cli.run"): {
+        "record": "Keep the calls of the last run in data/recorded, where the default replays "
+        "them from.",
+    },
+    (OPERATE, "flows.cli.calls"): {"cache": "The call cache: what was paid for."},
+    (OPERATE, "flows.cli.docs"): {
+        "docs": "Pages of the documentation made from the code.",
+    },
+}
+"""The help's lines stand here too, so that help imports no command; a test compares."""
 
-class Grouped(TyperGroup):
-    """Help with the commands in groups, by their ``rich_help_panel``."""
+
+class LazyGroup(TyperGroup):
+    """The commands as listed; one is imported when it is asked for."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.modules: dict[str, list[str]] = {}
+        for listing in (COMMANDS, *rooms().hook.listed_commands()):
+            for (panel, module), lines in listing.items():
+                for name, line in lines.items():
+                    listed = TyperCommand(name, help=line, rich_help_panel=panel)
+                    self.commands.setdefault(name, listed)
+                    self.modules.setdefault(name, []).append(module)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 the base's
+        """The command; that of several modules is a group with the commands of all of them."""
+        command: Any = None
+        for module in self.modules.get(cmd_name, ()):
+            info = TyperInfo(import_module(module).app)
+            group = get_group_from_info(
+                info, pretty_exceptions_short=True, rich_markup_mode=None, suggest_commands=True
+            )
+            loaded: Any = group.commands[cmd_name]
+            if command is None:
+                command = loaded
+            else:
+                command.commands.update(loaded.commands)
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 the base's
         """A section a group; one of no group stands under "Further"."""
-        groups: dict[str, list[tuple[str, str]]] = {
-            group: [] for group in (ASK, RUN, LOOK, MODELS, SOURCES, LABELS, OPERATE, "Further")
-        }
+        groups: dict[str, list[tuple[str, str]]] = {group: [] for group in PANELS}
         room = formatter.width - 6 - max(map(len, self.commands))
-        for name, command in self.commands.items():
-            panel = getattr(command, "rich_help_panel", None)
-            named = panel if isinstance(panel, str) and panel in groups else "Further"
-            groups[named].append((name, command.get_short_help_str(room)))
+        for name, listed in self.commands.items():
+            panel = str(getattr(listed, "rich_help_panel", None))
+            named = panel if panel in groups else "Further"
+            groups[named].append((name, listed.get_short_help_str(room)))
         for group, rows in groups.items():
             if rows:
                 with formatter.section(group):
@@ -41,7 +120,7 @@ class Grouped(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Grouped,
+    cls=LazyGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -52,9 +131,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"simulrag {version('simulrag')}")
+        typer.echo(f"simulrag {metadata.version('simulrag')}")
         raise typer.Exit
 
 
@@ -68,40 +145,14 @@ def _simulrag(
     """Options before any command."""
 
 
-app.command(
-    rich_help_panel=ASK,
-    epilog='Example: simulrag ask "The city lowers the speed limit by 30 percent. How does the '
-    'average travel time change?" --domain urban --model openai:gpt-5-mini',
-)(ask.ask)
-app.command(
-    rich_help_panel=ASK,
-    epilog='Example: simulrag check draft.txt --domain urban --question "The city lowers the speed '
-    'limit by 30 percent. How does the mean travel time change?"',
-)(check.check)
-app.command(rich_help_panel=ASK)(ask.questions)
-app.command(
-    rich_help_panel=ASK,
-    epilog="Example: simulrag simulate urban run_scenario '{\"speed_factor\": 0.8}'",
-)(ask.simulate)
-app.command(rich_help_panel=ASK)(ask.handbook)
-app.command(rich_help_panel=ASK)(mcp.mcp)
-app.command(rich_help_panel=RUN)(run.run)
-app.command(rich_help_panel=RUN)(run.retry)
-app.command(rich_help_panel=RUN)(settings.plan)
-app.command(rich_help_panel=RUN)(stage)
-app.command(rich_help_panel=RUN)(settings.params)
-app.command(rich_help_panel=LOOK)(run.table)
-app.command(rich_help_panel=LOOK)(schedule.ui)
-app.command(rich_help_panel=MODELS, epilog="Example: simulrag use openai:gpt-5-mini")(settings.use)
-app.add_typer(settings.models_app, name="models", rich_help_panel=MODELS)
-app.add_typer(batch_app, name="batch", rich_help_panel=MODELS)
-app.add_typer(simulators_app, name="simulators", rich_help_panel=SOURCES)
-app.add_typer(imports.library_app, name="library", rich_help_panel=SOURCES)
-app.command("import-official", rich_help_panel=SOURCES)(imports.import_official)
-app.add_typer(label_app, name="label", rich_help_panel=LABELS)
-app.add_typer(cache_app, name="cache", rich_help_panel=OPERATE)
-app.command(rich_help_panel=OPERATE)(schedule.refresh)
-app.command(rich_help_panel=OPERATE)(schedule.serve)
-app.command(rich_help_panel=OPERATE)(run.record)
-app.add_typer(docs_app, name="docs", rich_help_panel=OPERATE)
-rooms().hook.register_commands(app=app)
+def every_command() -> Iterator[tuple[str, Any]]:
+    """Each command with its whole name, such as ``cache stats``, and each group."""
+
+    def below(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+        for name in sorted(group.commands):
+            command = group.get_command(None, name)
+            yield f"{prefix}{name}", command
+            if hasattr(command, "commands"):
+                yield from below(command, f"{prefix}{name} ")
+
+    return below(typer.main.get_command(app), "")

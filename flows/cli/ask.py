@@ -1,13 +1,24 @@
-"""Questions and runs outside the pipeline: ``ask``, ``questions``, ``simulate``, ``handbook``."""
+"""``ask``, ``check``, ``questions``, ``simulate``, ``handbook``: outside of the pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+import sys
+from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import shorten
+from typing import Annotated
 
-import pluggy
 import typer
 
+from flows.asking import (
+    benchmark_questions,
+    check_anew,
+    find_answer,
+    find_question,
+    offered,
+    simulate_tool,
+)
+from flows.cli.answers import answer_json, show_answer
 from flows.cli.output import (
     DomainArgument,
     Endpoint,
@@ -20,15 +31,25 @@ from flows.cli.output import (
     print_json,
     show,
 )
+from flows.params import open_project
+from simulrag.errors import InputError
 from simulrag.method.recipes import RECIPES
 
-AUTO = "auto"
+WRONG = 3
+"""The exit code of ``check`` where something in the text is wrong."""
+
 Domain = Annotated[
     str | None,
     typer.Option("--domain", "-d", help="A domain of params.yaml (default: the question's own)."),
 ]
 
+app = typer.Typer()
 
+
+@app.command(
+    epilog='Example: simulrag ask "The city lowers the speed limit by 30 percent. How does the '
+    'average travel time change?" --domain urban --model openai:gpt-5-mini'
+)
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes, or a question's id.")],
     domain: Annotated[
@@ -84,94 +105,98 @@ def ask(
     A question of the benchmark has one (`simulrag questions`), of each --method and --budget that
     the run wrote; any other needs --model.
     """
-    from flows.asking import answer_anew, answer_by, find_question, stored_answer, with_model
-    from flows.cli.answers import answer_json, show_answer
-    from flows.params import open_project
-    from simulrag.errors import InputError
-
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
     chosen = chosen_model(model, endpoint, key_env, free=free)
     explain = offered("explain", "--why") if why else None
     project, params = open_project()
-    auto = domain == AUTO and AUTO not in params.simulators
-    if auto:
-        domain = None
-    if domain is not None:
-        params.simulator(domain)  # a wrong name is the user's to see
-    _check_of_paper(method or params.answer.method, budget, samples, model)
-    if method is not None:
-        params = params.model_copy(
-            update={"answer": params.answer.model_copy(update={"method": method})}
-        )
-    known = find_question(project, params, question, domain)
-    stored = stored_answer(project, params, known) if model is None and known else None
-    shown = answer_by(stored[0], method, budget) if stored else None
-    if known and stored and shown is not None:
-        answer, source, text = shown, stored[1], known.text
-    else:
-        params, source = with_model(project, params, chosen, known)
-        if domain is None and known is None and not auto:
-            raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
-        text = known.text if known else question.strip()
-        if auto:
-            choose = offered("choose_domain", "--domain auto")
-            domain = choose(project=project, params=params, text=text) or None
-            source += f"; {f'domain {domain}' if domain else 'no source fits, so nothing was run'}"
-        else:
-            domain = domain or (known.domain if known else "")
-        answer, stored_calls = answer_anew(project, params, text, domain, budget, samples)
-        source += stored_calls
-    found = None
-    if explain:
-        found = explain(project=project, params=params, question=text, answer=answer)
-    if as_json:
-        reasons = {"why": found.as_json()} if found else {}
-        print_json({"source": source, **answer_json(text, answer), **reasons})
-        return
-    show_answer(text, answer, source, params.answer.centrality)
-    if found:
-        found.show()
-
-
-def _check_of_paper(
-    method: str, budget: float | None, samples: int | None, model: str | None
-) -> None:
-    """Raise InputError for an unknown method, and where --budget and --samples say nothing."""
-    from simulrag.errors import InputError
-
-    if method not in RECIPES:
-        raise InputError(f"--method {method}: there is no such method; give {' or '.join(RECIPES)}")
-    if RECIPES[method].marks and (budget, samples) != (None, None):
+    recipe = method or params.answer.method
+    if recipe not in RECIPES:
+        raise InputError(f"--method {recipe}: there is no such method; give {' or '.join(RECIPES)}")
+    if RECIPES[recipe].marks and (budget, samples) != (None, None):
         raise InputError("--budget and --samples are of the published method: add --method paper")
     if model is None and samples is not None:
         raise InputError("--samples is of an answer anew: name its model by --model")
+    given = find_answer(
+        project, params, question, domain, chosen, method, budget_percent=budget, samples=samples
+    )
+    text, answer = given.question, given.answer
+    reasons = None
+    if explain is not None:
+        reasons = explain(project=project, params=given.params, question=text, answer=answer)
+    if as_json:
+        why_json = {"why": reasons.as_json()} if reasons else {}
+        print_json({"source": given.source, **answer_json(text, answer), **why_json})
+        return
+    show_answer(text, answer, given.source, params.answer.centrality)
+    if reasons:
+        reasons.show()
 
 
-def offered(name: str, option: str) -> Callable[..., Any]:
-    """The hook of what a room does for ``ask``. Raises InputError where none of them does it."""
-    from flows.hooks import rooms
-    from simulrag.errors import InputError
+@app.command(
+    epilog='Example: simulrag check draft.txt --domain urban --question "The city lowers the speed '
+    'limit by 30 percent. How does the mean travel time change?"'
+)
+def check(
+    file: Annotated[str, typer.Argument(help="A file of the text, or - for standard input.")],
+    domain: Annotated[
+        str, typer.Option("--domain", "-d", help="A domain of params.yaml: whose simulator runs.")
+    ],
+    question: Annotated[
+        str,
+        typer.Option(
+            help="What the text answers, or the situation that it speaks of; or a question's id."
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model that checks: openai:gpt-5-mini ... (default: llm.answer)."),
+    ] = None,
+    endpoint: Endpoint = None,
+    key_env: KeyEnv = None,
+    free: Free = False,
+    mend: Annotated[
+        bool, typer.Option("--mend", help="Put right what is wrong, add what is missing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Check a text of anybody's, statement by statement, by runs made for what it claims.
 
-    hook: pluggy.HookCaller = getattr(rooms().hook, name)
-    if not hook.get_hookimpls():
-        raise InputError(f"{option}: the room that does it is not in this project")
-    return hook
+    Exit code 3 where a statement is wrong; what no run decides is no fault.
+    """
+    chosen = chosen_model(model, endpoint, key_env, free=free)
+    project, params = open_project()
+    params.simulator(domain)
+    params = params.answering(chosen)
+    known = find_question(project, params, question, domain)
+    asked = known.text if known else question
+    answer, source = check_anew(project, params, _read(file), asked, domain, mend=mend)
+    if as_json:
+        print_json({"source": source, **answer_json(asked, answer)})
+    else:
+        show_answer(asked, answer, source, params.answer.centrality, given=True)
+    if any(item.standing in ("wrong", "corrected") for item in answer.final.statements):
+        raise typer.Exit(WRONG)
 
 
+def _read(file: str) -> str:
+    """The text. Raises InputError for a file that is not there or not UTF-8."""
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not UTF-8 text") from None
+
+
+@app.command()
 def questions(
     domain: Domain = None,
     full: Annotated[bool, typer.Option("--full", help="Whole questions, not a line each.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the questions of the benchmark, to ask."""
-    from shutil import get_terminal_size
-    from textwrap import shorten
-
-    from flows.asking import benchmark_questions
-    from flows.params import open_project
-    from simulrag.errors import InputError
-
     project, params = open_project()
     if domain is not None:
         params.simulator(domain)
@@ -189,6 +214,7 @@ def questions(
     show(as_json, listed, *lines)
 
 
+@app.command(epilog="Example: simulrag simulate urban run_scenario '{\"speed_factor\": 0.8}'")
 def simulate(
     domain: DomainArgument,
     tool: Annotated[str, typer.Argument(help="A tool; `simulrag handbook DOMAIN` lists them.")],
@@ -197,9 +223,6 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="Seed (default: the domain's own).")] = None,
 ) -> None:
     """Run one tool of a domain's simulator (through the call cache)."""
-    from flows.asking import simulate_tool
-    from flows.params import open_project
-
     given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
     look_here(domain)
     project, params = open_project()
@@ -209,10 +232,9 @@ def simulate(
     show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, evidence.text)
 
 
+@app.command()
 def handbook(domain: DomainArgument) -> None:
     """Print the handbook that models are shown."""
-    from flows.params import open_project
-
     look_here(domain)
     project, params = open_project()
     params = params.with_registered(domain)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from flows.project import Project
-    from simulrag.judging.people import OfferedClaim
-    from simulrag.records import HumanLabel
+from flows.files import read_records, read_table, write_records, write_text
+from flows.params import load_params, unknown
+from flows.project import Project, find_project
+from simulrag.errors import InputError
+from simulrag.judging import label_studio
+from simulrag.judging.label_studio import read_export
+from simulrag.judging.people import OfferedClaim, in_order, majority_label, offers
+from simulrag.questions.published import read_questions
+from simulrag.records import Answer, HumanLabel, Label
 
-app = typer.Typer(no_args_is_help=True, help="Labels by people, which override the judge's.")
+app = typer.Typer()
+label_app = typer.Typer(no_args_is_help=True, help="Labels by people, which override the judge's.")
+app.add_typer(label_app, name="label")
 
 Sample = Annotated[
     int | None,
@@ -24,17 +31,13 @@ Domains = Annotated[
 ]
 
 
-@app.command("export")
+@label_app.command("export")
 def export(
     sample: Sample = None,
     domain: Domains = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write into.")] = None,
 ) -> None:
     """Write the claims as Label Studio tasks, and the labelling interface they belong to."""
-    from flows.files import write_text
-    from flows.project import find_project
-    from simulrag.judging import label_studio
-
     project = find_project()
     offered = _offers(project, sample, domain)
     folder = project.results.label_studio if out is None else out
@@ -45,7 +48,7 @@ def export(
     typer.echo(f"{len(offered)} claims -> {shown}/tasks.json, their interface -> config.xml")
 
 
-@app.command("import")
+@label_app.command("import")
 def import_labels(
     files: Annotated[list[Path], typer.Argument(help="Exports of Label Studio, type JSON.")],
     drop_unknown: Annotated[
@@ -53,11 +56,6 @@ def import_labels(
     ] = False,
 ) -> None:
     """Replace data/labels/human.jsonl by the labels of these files, whole or not at all."""
-    from flows.files import write_records
-    from flows.project import find_project
-    from simulrag.errors import InputError
-    from simulrag.judging.people import in_order, majority_label
-
     project = find_project()
     given = read_exports(files)
     path = project.results.human_labels
@@ -77,13 +75,6 @@ def import_labels(
 
 
 def _offers(project: Project, sample: int | None, domains: list[str] | None) -> list[OfferedClaim]:
-    from flows.files import read_records, read_table
-    from flows.params import load_params, unknown
-    from simulrag.errors import InputError
-    from simulrag.judging.people import offers
-    from simulrag.questions.published import read_questions
-    from simulrag.records import Answer, Label
-
     params = load_params(project.params)
     chosen = domains or params.domains
     place = project.results
@@ -101,14 +92,10 @@ def _offers(project: Project, sample: int | None, domains: list[str] | None) -> 
 
 def read_exports(files: list[Path]) -> list[HumanLabel]:
     """The labels of several exports of Label Studio. Raises InputError."""
-    from simulrag.judging.label_studio import read_export
-
     return [label for file in files for label in read_export(content(file), str(file))]
 
 
 def content(file: Path) -> bytes:
-    from simulrag.errors import InputError
-
     try:
         return file.read_bytes()
     except OSError as error:
@@ -117,11 +104,6 @@ def content(file: Path) -> bytes:
 
 def _known(project: Project, labels: list[HumanLabel], drop: bool) -> list[HumanLabel]:
     """The labels of claims that the judge was shown; others are an error unless dropped."""
-    from flows.files import read_table
-    from flows.params import load_params
-    from simulrag.errors import InputError
-    from simulrag.records import Label
-
     judged = {
         (label.question_id, label.claim_hash)
         for domain in load_params(project.params).domains

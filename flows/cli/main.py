@@ -1,36 +1,72 @@
-"""The console script ``simulrag``. DVC starts ``stage`` for every stage, so that loads alone."""
+"""The console script ``simulrag``: a command ends with an exit code and, where it fails, a line."""
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
+from collections.abc import Callable
 
-import typer
+from flows.cli.app import app
+from flows.watch.terminal import guard
+from simulrag.errors import CallsPending, EnvironmentFault, SimulRAGError
+
+INTERRUPTED = 130
+"""The exit code of Ctrl-C: 128 and SIGINT."""
 
 
 def main() -> None:
     """Run the command that the arguments name."""
-    from flows.cli.errors import ended
-    from flows.watch.terminal import guard
-
     guard()
     # Ctrl-C cancels work that has not begun, which is no mistake to warn of.
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
-    if sys.argv[1:2] == ["stage"]:
-        sys.exit(ended(stage_alone()))
-    from flows.cli.app import app
-
     sys.exit(ended(app))
 
 
-def stage_alone() -> typer.Typer:
-    """The command line with ``stage`` as its only command."""
-    from flows.cli.stage import stage
+def ended(command: Callable[[], object]) -> int:
+    """Run a command; a known error becomes one line on stderr. Others keep their traceback."""
+    try:
+        command()
+    except SystemExit as error:  # typer's end: of help, of a usage error, of Ctrl-C
+        if error.code == INTERRUPTED:
+            return _report(KeyboardInterrupt())
+        return error.code if isinstance(error.code, int) else 0
+    except BaseException as error:
+        if code_of(error) is None:
+            raise
+        return _report(error)
+    return 0
 
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.callback()(lambda: None)  # without it an only command goes by no name
-    app.command()(stage)
-    return app
+
+def code_of(error: BaseException) -> int | None:
+    """The exit code that an error ends a command with; None for one that we do not know."""
+    if isinstance(error, SimulRAGError):
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    # Late: the help needs neither.
+    from simulators.base import ArgumentError, SimulatorError
+    from simulators.registry import missing
+
+    if missing(error):
+        return EnvironmentFault.exit_code
+    if isinstance(error, SimulatorError):
+        return 2 if isinstance(error, ArgumentError) else 1
+    return None
+
+
+def _report(error: BaseException) -> int:
+    from flows.outcomes import OUTCOMES
+    from simulators.registry import missing
+
+    text = " ".join((missing(error) or str(error)).split())
+    if isinstance(error, KeyboardInterrupt):
+        if OUTCOMES in os.environ:  # the run around this stage says so
+            return INTERRUPTED
+        text = "interrupted; every finished call is kept, run the same command again"
+    prefix = "" if isinstance(error, CallsPending) else "error: "
+    sys.stderr.write(f"{prefix}{text}\n")
+    return code_of(error) or 1
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from simulrag.models.settings import ModelSettings
+from simulrag.errors import InputError
+from simulrag.models.providers.registry import model_settings
+from simulrag.models.settings import ModelSettings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Endpoint = Annotated[
@@ -55,8 +56,6 @@ def show(as_json: bool, value: object, *lines: str) -> None:
 
 def json_object(text: str, what: str, example: str) -> dict[str, Any]:
     """An option's JSON object. Raises InputError, which names the option and gives an example."""
-    from simulrag.errors import InputError
-
     form = f"write an object such as '{example}'"
     try:
         value = json.loads(text)
@@ -77,9 +76,6 @@ def chosen_model(
     model: str | None, endpoint: str | None, key_env: str | None, *, free: bool
 ) -> ModelSettings | None:
     """The model of ``--model``, if any. Raises InputError for its options without it."""
-    from simulrag.errors import InputError
-    from simulrag.models.providers.registry import model_settings
-
     if model is not None:
         return model_settings(model, endpoint, key_env=key_env, free=free)
     if endpoint or key_env or free:

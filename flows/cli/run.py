@@ -1,15 +1,25 @@
-"""``simulrag run`` and ``retry``, thin words around ``dvc repro``; what is made of a run then."""
+"""``simulrag run``, ``retry``, ``plan``, ``params``, ``record``, ``table``: the whole pipeline."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from flows.cli.output import Limit, Seed
+from flows.cli.output import Json, Limit, Seed, show
+from flows.imported import imported
+from flows.params import describe, open_project
+from flows.pipeline import retry_failed, run_imported, run_pipeline, show_table
+from flows.plan import show_plan
+from flows.project import Results, find_project
+from simulrag.errors import InputError
+
+app = typer.Typer()
 
 
+@app.command()
 def run(
     targets: Annotated[
         list[str] | None,
@@ -30,11 +40,6 @@ def run(
     seed: Seed = 0,
 ) -> None:
     """Run the pipeline (`dvc repro --keep-going`); show the table."""
-    from flows.imported import imported
-    from flows.pipeline import run_imported, run_pipeline
-    from flows.project import find_project
-    from simulrag.errors import InputError
-
     project = find_project()
     if benchmark is None:
         if out or limit:
@@ -46,16 +51,15 @@ def run(
     raise typer.Exit(run_imported(project, questions, out or project.runs(benchmark)))
 
 
+@app.command()
 def retry() -> None:
     """Run stages whose outs hold failures again, then the rest."""
-    from flows.params import open_project
-    from flows.pipeline import retry_failed, run_pipeline
-
     project, params = open_project()
     retry_failed(project, params)
     raise typer.Exit(run_pipeline(project, []))
 
 
+@app.command()
 def record(
     simulators: Annotated[
         bool,
@@ -71,9 +75,7 @@ def record(
     ] = False,
 ) -> None:
     """Keep the calls of the last run in data/recorded, where the default replays them from."""
-    from flows.params import open_project
-    from flows.recording import record_calls, record_runs
-    from simulrag.errors import InputError
+    from flows.recording import record_calls, record_runs  # with polars
 
     if accept and not simulators:
         raise InputError("--accept goes with --simulators")
@@ -83,14 +85,55 @@ def record(
         typer.echo(line)
 
 
+@app.command()
 def table(
     every: Annotated[
         bool, typer.Option("--all", help="Every way to write an answer, not only some eight.")
     ] = False,
 ) -> None:
     """Show what each way to write an answer costs and is worth, from the last run's metrics."""
-    from flows.params import open_project
-    from flows.pipeline import show_table
-
     project, params = open_project()
     show_table(project, params, project.results, every=every)
+
+
+@app.command()
+def plan(
+    params: Annotated[
+        Path | None,
+        typer.Option(help="Plan these parameters, of a next recording say; else params.yaml."),
+    ] = None,
+    benchmark: Annotated[
+        Path | None,
+        typer.Option(help="Plan `simulrag run --benchmark FOLDER` over these question files."),
+    ] = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """State calls, tokens, money and time of what is to be done."""
+    project = find_project()
+    if benchmark is not None:
+        questions = imported(benchmark, limit, seed)
+        show_plan(project, as_json, params, questions, Results(project.runs(benchmark)))
+        return
+    if limit is not None:
+        raise InputError("--limit draws from the files of --benchmark: name their folder")
+    show_plan(project, as_json, params)
+
+
+@app.command()
+def params(as_json: Json = False) -> None:
+    """Tell what each parameter means, and its value."""
+    _, params = open_project()
+    values = params.model_dump(mode="json")
+    rows = []
+    for name, meaning in describe():
+        value: Any = values
+        for part in name.split("."):
+            value = value[part]
+        rows.append({"name": name, "value": value, "meaning": meaning})
+    lines = (
+        f"{row['name']} = {json.dumps(row['value'], ensure_ascii=False)}\n    {row['meaning']}"
+        for row in rows
+    )
+    show(as_json, rows, *lines)

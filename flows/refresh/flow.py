@@ -18,8 +18,7 @@ from prefect.states import Completed, Failed
 
 from flows.params import Params, load_params
 from flows.project import Project, find_project
-from flows.refresh.history import COMPARABLE, Status
-from flows.refresh.periods import last_fire, name_of
+from flows.refresh.periods import COMPARABLE, Status, last_fire, name_of
 from flows.refresh.refresh import (
     PAGE,
     branch_of,

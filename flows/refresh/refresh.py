@@ -9,31 +9,34 @@ killed is run again without a call repeated. It ends as a branch,
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from flows.files import check_folder, write_text
-from flows.outcomes import StageOutcomes, gathered, said_child
+from flows.outcomes import StageOutcomes, gathered, run_child, said_child
 from flows.params import Params, load_params
 from flows.params_file import changed
+from flows.pipeline import dvc_config
 from flows.project import Project, Results
-from flows.refresh.history import (
+from flows.refresh.periods import (
     COMPARABLE,
     RefreshRecord,
     Status,
+    moment_of,
     page,
     reasons_of,
     rows_of,
+    seed_of,
     with_rows,
 )
-from flows.refresh.periods import moment_of, seed_of
-from flows.refresh.repository import author, dvc, git, push, shown, worktree
 from flows.stages.metrics import read_domain
 from flows.watch.tracking import PERIOD
-from simulrag.errors import CallsPending, InputError
+from simulrag.errors import CallsPending, EnvironmentFault, InputError
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.headline import Change, Sample, compare, resamples_for, sample
 
@@ -257,3 +260,77 @@ def _keep_report(project: Project, work: Project, period: str) -> None:
     check_folder(folder.parent)
     shutil.copytree(work.results.report.parent, folder)
     shutil.copy(work.root / PAGE, folder)
+
+
+@contextmanager
+def worktree(project: Project, commit: str) -> Iterator[Project]:
+    """A commit of the project in a folder of its own, with the project's DVC cache."""
+    git(project, "worktree", "prune")  # of one that was killed, and its folder deleted
+    with tempfile.TemporaryDirectory(prefix="simulrag-refresh-") as folder:
+        work = Project(Path(folder) / "work")
+        git(project, "worktree", "add", "-q", "--detach", str(work.root), commit)
+        try:
+            dvc(work, "config", "--local", "cache.dir", str(_cache(project)))
+            yield work
+        finally:
+            git(project, "worktree", "remove", "--force", str(work.root))
+
+
+def _cache(project: Project) -> Path:
+    """The folder of DVC's cache."""
+    return Path(dvc_config(project)["cache"].get("dir") or project.root / ".dvc" / "cache")
+
+
+def push(project: Project, work: Project) -> None:
+    """Bring a branch's outs to the project's remotes, where it has any.
+
+    From the branch's files and not by ``revs``: DVC then takes a remote's relative path from /.
+    """
+    from dvc.repo import Repo
+
+    config = dvc_config(project)
+    remotes = {name: dict(remote) for name, remote in config["remote"].items()}
+    if not remotes:
+        return
+    own = {"core": {"no_scm": True}, "cache": {"dir": str(_cache(project))}, "remote": remotes}
+    with Repo(str(work.root), config=own) as repo:
+        repo.push()
+
+
+def author(project: Project) -> list[str]:
+    """The project's own git identity, else one that says what this is."""
+    settings: list[str] = []
+    for key, default in (("user.name", "SimulRAG refresh"), ("user.email", "refresh@localhost")):
+        done = _run(project, ["git", "config", key])
+        settings += ["-c", f"{key}={done.stdout.strip() or default}"]
+    return settings
+
+
+def shown(project: Project, branch: str, name: str) -> str:
+    """A file of a branch, or nothing."""
+    done = _run(project, ["git", "show", f"{branch}:{name}"])
+    return done.stdout if done.returncode == 0 else ""
+
+
+def git(project: Project, *arguments: str) -> str:
+    """What git says. Raises InputError outside a repository, EnvironmentFault where it fails."""
+    return _checked(project, ["git", *arguments])
+
+
+def dvc(project: Project, *arguments: str) -> str:
+    """What DVC says. Raises EnvironmentFault where it fails."""
+    return _checked(project, [sys.executable, "-m", "dvc", *arguments])
+
+
+def _checked(project: Project, command: list[str]) -> str:
+    done = _run(project, command)
+    if done.returncode != 0:
+        said = " ".join(done.stderr.split())[-300:]
+        if "not a git repository" in said:
+            raise InputError("a refresh ends as a branch: the project must be a git repository")
+        raise EnvironmentFault(f"`{' '.join(command[-4:])}` failed in {project.root}: {said}")
+    return done.stdout
+
+
+def _run(project: Project, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return run_child(project.root, *command, capture_output=True, stdin=subprocess.DEVNULL)

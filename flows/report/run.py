@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from flows.watch.tracking import little_checked
 from simulrag.judging.people import Key, Settled
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, read_table, rows_of
-from simulrag.stage import little_checked
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,30 +6,32 @@ One process and one event loop own them. A stage ends well when its coverage is 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from flows.hooks import prompts_of
 from flows.params import Params
 from flows.project import Project
-from flows.running.waiting import Waiting, open_pending
-from flows.watch.progress import Metered
-from flows.watch.tracking import say
+from flows.watch.tracking import Cell, Metered, Tracker, say
 from simulators.base import Simulator
-from simulrag.calls import CallCache
+from simulrag.calls import CachePlace, CallCache, Mode
 from simulrag.errors import BudgetSpent, CallsPending, InputError
 from simulrag.method.simulation import Simulations
+from simulrag.models.batch.rounds import counts
 from simulrag.models.budget import Budget, open_budget
 from simulrag.models.gateway import Gateway
-from simulrag.models.pending import Batched, PendingCalls
-from simulrag.models.prices import read_prices
-from simulrag.models.providers.registry import make_provider
+from simulrag.models.pending import Batched, PendingCalls, PendingStore
+from simulrag.models.prices import Price, read_prices
+from simulrag.models.providers.base import Provider
+from simulrag.models.providers.registry import is_local, make_provider
+from simulrag.models.providers.sdk import SdkProvider
 from simulrag.models.settings import ModelSettings
-from simulrag.stage import Role
+from simulrag.records import Usage
+from simulrag.stage import Outcome, Role
 
 if TYPE_CHECKING:
     from flows.running.cluster import Workers
@@ -93,10 +95,10 @@ async def open_bench(
     """
     operations = params.operations
     place = operations.place(project.root)
-    cache = CallCache(place, stage=stage, mode=operations.mode)
-    pending: PendingCalls | None = None
-    try:
-        settings = located(project, params.model(role))
+    settings = located(project, params.model(role))
+    async with AsyncExitStack() as stack:
+        cache = CallCache(place, stage=stage, mode=operations.mode)
+        stack.callback(cache.close)
         if settings.replay:
             _import(cache, project.recorded / f"{stage}.parquet")
         if export is not None:
@@ -106,6 +108,8 @@ async def open_bench(
             operations.budget, settings, provider, cache, read_prices(project.prices)
         )
         pending = open_pending(place, stage, operations.mode, provider)
+        if pending is not None:
+            stack.callback(pending.close)
         gateway = Gateway(
             provider,
             settings,
@@ -118,35 +122,34 @@ async def open_bench(
             budget=budget,
             wrap=None if pending is None else partial(Batched, pending),
         )
+        stack.push_async_callback(gateway.close)
+        stack.callback(_say_troubles, gateway)
+        simulate = partial(Simulations, cache=cache, workers=operations.simulator_workers)
+        simulations = None if simulator is None else simulate(simulator)
+        waiting = Waiting(stage, pending)
         try:
-            simulate = partial(Simulations, cache=cache, workers=operations.simulator_workers)
-            simulations = None if simulator is None else simulate(simulator)
-            waiting = Waiting(stage, pending)
-            try:
-                yield StageResources(
-                    cache, gateway, waiting, simulate, simulations, seed, budget=budget
-                )
-            except CallsPending:
-                if pending is not None and export is not None:
-                    pending.sweep()
-                raise
-            if export is not None:
-                cache.export(export)
+            yield StageResources(
+                cache, gateway, waiting, simulate, simulations, seed, budget=budget
+            )
+        except CallsPending:
+            if pending is not None and export is not None:
+                pending.sweep()
+            raise
         except BudgetSpent:
             if budget is None:
                 raise
             raise budget.stopped() from None  # now all calls that it left out are counted
-        finally:
-            if gateway.failures:
-                counts = ", ".join(f"{n} {kind}" for kind, n in gateway.failures.items())
-                say(f"  attempts that the model's provider failed: {counts}")
-            if gateway.thoughts:
-                say(f"  replies that began with a thought aloud, which was cut: {gateway.thoughts}")
-            await gateway.close()
-    finally:
-        if pending is not None:
-            pending.close()
-        cache.close()
+        if export is not None:
+            cache.export(export)
+
+
+def _say_troubles(gateway: Gateway) -> None:
+    """Say what went wrong with replies, though the stage may have come through."""
+    if gateway.failures:
+        counts = ", ".join(f"{n} {kind}" for kind, n in gateway.failures.items())
+        say(f"  attempts that the model's provider failed: {counts}")
+    if gateway.thoughts:
+        say(f"  replies that began with a thought aloud, which was cut: {gateway.thoughts}")
 
 
 def located(project: Project, settings: ModelSettings) -> ModelSettings:
@@ -166,3 +169,136 @@ def _import(cache: CallCache, export: Path) -> None:
             f"{export}: {len(report.refused)} calls do not match their keys (the first: "
             f"{report.refused[0]}); the file was altered, restore it or delete it"
         )
+
+
+Result = TypeVar("Result")
+
+
+def open_pending(
+    cache: CachePlace, stage: str, mode: Mode, provider: Provider
+) -> PendingCalls | None:
+    """The calls of a stage that wait, or None where batches have no part in it.
+
+    Raises InputError for mode deferred and a provider that is paid and takes no batches.
+    """
+    if mode == "deferred" and not provider.local:
+        if not isinstance(provider, SdkProvider):
+            raise InputError(
+                f"mode deferred: provider '{provider.name}' takes no batches (openai and anthropic "
+                "do); set operations.mode to normal"
+            )
+        return PendingCalls(cache, stage=stage, collect=True)
+    # Replies that an import brought are paid for: mode normal uses them as well.
+    if mode == "normal" and isinstance(provider, SdkProvider) and PendingStore.exists(cache):
+        return PendingCalls(cache, stage=stage, collect=False)
+    return None
+
+
+class Waiting:
+    """What a stage's items wait for; ``check`` ends the stage when all that can be done is done."""
+
+    def __init__(self, stage: str, pending: PendingCalls | None) -> None:
+        self._stage = stage
+        self._pending = pending
+        self._items = 0
+
+    async def unless(self, work: Awaitable[Result]) -> Result | None:
+        """The result, or None where its calls wait for a batch."""
+        try:
+            return await work
+        except CallsPending:
+            self.note()
+            return None
+
+    def note(self) -> None:
+        """Count an item that waits."""
+        self._items += 1
+
+    def check(self) -> None:
+        """Raise CallsPending where an item waits."""
+        if self._items:
+            calls = self._pending.waiting if self._pending is not None else 0
+            raise CallsPending(
+                f"{self._stage}: {calls} calls pending for {self._items} items that wait; {HOW_ON}"
+            )
+
+
+HOW_ON = (
+    "`simulrag batch submit` sends them (or `simulrag batch export` writes them to files), "
+    "`simulrag batch import` brings the replies, and the same command goes on"
+)
+
+
+def pending_words(cache: CachePlace) -> str:
+    """One line on everything that waits beside a call cache."""
+    store = PendingStore(cache)
+    try:
+        found = counts(store.calls())
+    finally:
+        store.close()
+    calls = found["waiting"] + found["sent"]
+    return f"{calls} calls pending ({found['sent']} of them sent); {HOW_ON}"
+
+
+COLUMNS = ("count", "of them in this run", "tokens in", "tokens out", "USD", "seconds")
+
+
+def cost_rows(
+    gateway: Gateway, counts: Mapping[str, tuple[int, int]], price: Price | None
+) -> list[dict[str, Cell]]:
+    """Coverage (``counts``: how many of how many), then what the calls of each task took.
+
+    Counts every reply that was used, now paid for or before, and twice where it was used twice;
+    beside it those really asked in this run. Money is what all of the used ones would cost, in US
+    dollars by the price table; empty for a model without a price. Tokens that nobody counted
+    (replies from a file) are empty, and so is their price. Seconds are how long the calls of a task
+    took one by one, when this machine made them.
+    """
+    free = is_local(gateway.settings.provider)
+    used, made, seconds = gateway.usage, gateway.paid, gateway.seconds
+    rows: list[dict[str, Cell]] = [
+        {"what": what, **dict.fromkeys(COLUMNS), "count": f"{done} of {of}{_share(done, of)}"}
+        for what, (done, of) in counts.items()
+    ]
+    tasks = {
+        task: (used.get(task, Usage()), made.get(task, Usage()), seconds.get(task, 0.0))
+        for task in sorted({*used, *made})
+    }
+    whole = (_sum(used), _sum(made), sum(seconds.values()))
+    for what, (replies, asked, took) in {**tasks, "all calls": whole}.items():
+        usd = 0.0 if free else None
+        if not free and price is not None and replies.counted:
+            usd = round(price.cost(replies), 6)
+        rows.append(
+            {
+                "what": what,
+                "count": replies.calls,
+                "of them in this run": asked.calls,
+                "tokens in": replies.input_tokens if replies.counted else None,
+                "tokens out": replies.output_tokens if replies.counted else None,
+                "USD": usd,
+                "seconds": round(took, 3),
+            }
+        )
+    return rows
+
+
+async def show_calls(
+    tracker: Tracker, gateway: Gateway, project: Project, name: str, outcome: Outcome
+) -> None:
+    """Show a stage's table, coverage and cost in the UI, where it runs."""
+
+    def costs() -> list[dict[str, Cell]]:
+        price = read_prices(project.prices).find(gateway.settings.full_name)
+        return cost_rows(gateway, outcome.counts, price)
+
+    await tracker.markdown(name, outcome.table)
+    await tracker.table(f"{name}-cost", costs, f"Coverage and cost of {name}")
+
+
+def _sum(usage: Mapping[str, Usage]) -> Usage:
+    return sum(usage.values(), Usage())
+
+
+def _share(done: int, of: int) -> str:
+    return f" ({100 * done / of:.1f} %)" if of else ""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,11 +21,10 @@ from flows.files import check_folder
 from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.sections import RoomSection
-from flows.watch.progress import planned_calls, shown
-from flows.watch.tracking import Tracker, say, tracked
+from flows.watch.tracking import Tracker, planned_calls, say, shown, tracked
 from simulrag.errors import CallsPending, CoverageFailed
 from simulrag.method.asking import together
-from simulrag.stage import Outcome, Role, Stage, little_checked
+from simulrag.stage import Outcome, Role, Stage
 
 if TYPE_CHECKING:
     from flows.running.bench import StageResources
@@ -39,20 +38,16 @@ Chosen = tuple[str, Mapping[str, JsonValue]]
 """A simulator by its name and settings, which a Dask worker can load for itself."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class StageContext:
-    """Where and with what one item of a stage is made.
-
-    ``place`` holds the outs. ``bench``: the last one that was opened.
-    """
+    """Where and with what one item of a stage is made; ``place`` holds the outs."""
 
     stage: Stage
     project: Project
     params: Params
     item: str
     place: Results
-    tracker: Tracker
-    bench: StageResources | None = None
+    tracker: Tracker = field(default_factory=Tracker)
 
     @property
     def name(self) -> str:
@@ -98,11 +93,11 @@ class StageContext:
         params = self.params.with_operations(runner="threads") if stays else self.params
         there_at = BenchPlace(self.project, params, self.name, self.role, simulator, seed)
         async with self.opened(used, seed) as bench, workers(there_at, bench) as there:
-            self.bench = replace(bench, workers=there)
             self.tracker.progress.meter = bench.meter
-            yield self.bench
+            yield replace(bench, workers=there)
 
-    def opened(
+    @asynccontextmanager
+    async def opened(
         self,
         simulator: Simulator | None,
         seed: int,
@@ -110,14 +105,14 @@ class StageContext:
         beside: str = "",
         role: Role | None = None,
         params: Params | None = None,
-    ) -> AbstractAsyncContextManager[StageResources]:
-        """The bench of the stage's model, whose calls are exported.
+    ) -> AsyncIterator[StageResources]:
+        """The bench of the stage's model, whose calls are exported and whose cost is shown.
 
         ``beside``: the name of a further model of the stage, of the ``role`` in ``params``.
         """
         from flows.running.bench import open_bench
 
-        return open_bench(
+        async with open_bench(
             self.project,
             params or self.params,
             f"{self.name}-{beside}" if beside else self.name,
@@ -125,7 +120,10 @@ class StageContext:
             simulator=simulator,
             seed=seed,
             export=None if beside else self.place.calls(self.name),
-        )
+        ) as bench:
+            if not beside:
+                self.tracker.gateway = bench.gateway
+            yield bench
 
     def export_nothing(self) -> None:
         """An empty export, of a stage that asked nothing of its model."""
@@ -165,7 +163,7 @@ class StageContext:
     async def _here(
         self, label: str, part: list[Item], work: ItemWork[Item, Result], bench: StageResources
     ) -> list[Result]:
-        async def one(item: Item) -> Result | None:
+        async def unless_waiting(item: Item) -> Result | None:
             try:
                 return await work(bench, item)
             except CallsPending:
@@ -174,7 +172,7 @@ class StageContext:
             finally:
                 self.tracker.advance()
 
-        made = await self.tracker.step(label, lambda: together(map(one, part)))
+        made = await self.tracker.step(label, lambda: together(map(unless_waiting, part)))
         return [result for result in made if result is not None]
 
 
@@ -190,49 +188,46 @@ def execute(stage: Stage, project: Project, item: str = "") -> None:
     params = load_params(project.params)
     if item:
         _check_known(stage, item, params)
-    make_item(StageContext(stage, project, params, item, project.results, Tracker()))
+    make_item(StageContext(stage, project, params, item, project.results))
 
 
-def make_item(at: StageContext) -> None:
-    """Make what ``at`` says; its tracker is replaced by one that is seen.
+def make_item(context: StageContext) -> None:
+    """Make what the context says, with a tracker that is seen.
 
     The outs are written and the calls exported before it returns; raises SimulRAGError after that
     for too low a coverage.
     """
-    stage, project, params, item = at.stage, at.project, at.params, at.item
-    make_folders(stage, at.place, item)
-    name = at.name
+    stage, project, params, item = context.stage, context.project, context.params, context.item
+    make_folders(stage, context.place, item)
+    name = context.name
     stored, calls = planned_calls(f"{stage.name}@{item}" if item else stage.name)
 
     async def body(tracker: Tracker) -> Outcome | None:
-        at.tracker = tracker
         tracker.progress.planned = calls
         async with shown(name, tracker.progress):
-            outcome = await stage.make(at)
-        if outcome is not None and at.bench is None:
-            say(outcome.table)
-        elif outcome is not None and at.bench is not None:
-            from flows.watch.artifacts import show_stage
+            outcome = await stage.make(replace(context, tracker=tracker))
+        if outcome is None:
+            return None
+        if tracker.gateway is not None:
+            from flows.running.bench import show_calls
 
-            await show_stage(tracker, project, at.bench.gateway, name, outcome)
-        if outcome and outcome.with_evidence is not None and outcome.checked is not None:
-            least = params.operations.min_coverage
-            counts = (outcome.checked, outcome.with_evidence, outcome.done)
-            if words := little_checked(*counts, least):
-                tracker.warn(f"{name}: {words}")
+            await show_calls(tracker, tracker.gateway, project, name, outcome)
+        say(outcome.table)
+        if outcome.warning:
+            tracker.warn(f"{name}: {outcome.warning}")
         return outcome
 
     if stage.always:  # watched by nobody: it is to take no longer than what it looks at
         asyncio.run(body(Tracker()))
         return
-    tags = [f"{stage.each}:{item}"] if item else [f"domain:{one}" for one in params.domains]
+    tags = [f"{stage.each}:{item}"] if item else [f"domain:{domain}" for domain in params.domains]
     tags += [] if stage.role is None else [f"model:{params.of(item).model(stage.role).model}"]
     tags.append(f"params:{params.digest()}")
     say(f"{name}: {stored:,} of about {calls:,} calls are stored" if stored else name)
     root = project.root if params.operations.prefect == "auto" else None
     outcome = asyncio.run(tracked(stage.name, name, tags, body, root))
     if outcome is not None:
-        check_coverage(at, outcome)
+        check_coverage(context, outcome)
 
 
 def make_folders(stage: Stage, place: Results, item: str) -> None:
@@ -241,18 +236,18 @@ def make_folders(stage: Stage, place: Results, item: str) -> None:
         check_folder((place.data / Path(made.format(item=item)).relative_to("data")).parent)
 
 
-def check_coverage(at: StageContext, outcome: Outcome) -> None:
+def check_coverage(context: StageContext, outcome: Outcome) -> None:
     """Raise CoverageFailed where fewer than ``min_coverage`` came through."""
-    done, total, least = outcome.done, outcome.total, at.params.operations.min_coverage
+    done, total, least = outcome.done, outcome.total, context.params.operations.min_coverage
     if total == 0 or done / total >= least:
         return
     again = ""
-    if at.stage.failed is not None:  # else it would make the same ones again
-        ours = at.place == at.project.results
+    if context.stage.failed is not None:  # else it would make the same ones again
+        ours = context.place == context.project.results
         command = "`simulrag retry`" if ours else "the same command"
         again = f". Nothing paid for is lost: {command} makes the failed ones again"
     raise CoverageFailed(
-        f"{at.name}: {done} of {total} came through, below operations.min_coverage "
+        f"{context.name}: {done} of {total} came through, below operations.min_coverage "
         f"{least:g}; {'; '.join(outcome.hints)}{again}"
     )
 

@@ -13,7 +13,7 @@ from flows.files import record_lines, write_records
 from flows.project import Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import little_checked, titled_table
 from simulrag.calls import asked_for
 from simulrag.method.recipes import recipe_of
 from simulrag.method.settings import MethodSettings
@@ -22,26 +22,27 @@ from simulrag.records import Answer, Question, Selection
 from simulrag.stage import Outcome, Stage
 
 
-async def make(at: StageContext) -> Outcome:
+async def make(context: StageContext) -> Outcome:
     """Answer a domain's questions."""
-    questions = read_questions(at.benchmark)
-    check_domain(at.benchmark, questions, at.item)
-    settings = at.params.answer
-    at.tracker.expect(2 * len(questions))
-    async with at.asking(*at.chosen()) as bench:
-        drafts = await at.over("draft", questions, partial(_draft, settings=settings), bench)
-        rows = zip(
-            questions, drafts, recipe_of(settings.method).choose(drafts, settings), strict=True
-        )
-        answers = await at.over("conclude", rows, partial(_conclude, settings=settings), bench)
-        write_records(at.place.answers(at.item), answers)
+    questions = read_questions(context.benchmark)
+    check_domain(context.benchmark, questions, context.item)
+    settings = context.params.answer
+    context.tracker.expect(2 * len(questions))
+    async with context.asking(*context.chosen()) as bench:
+        drafts = await context.over("draft", questions, partial(_draft, settings=settings), bench)
+        choices = recipe_of(settings.method).choose(drafts, settings)
+        rows = zip(questions, drafts, choices, strict=True)
+        answers = await context.over("conclude", rows, partial(_conclude, settings=settings), bench)
+        write_records(context.place.answers(context.item), answers)
     failures = [one.failure.reason if one.failure is not None else None for one in answers]
-    answered = Outcome.of(stage_table(at.item, answers), "questions answered", failures)
+    answered = Outcome.of(stage_table(context.item, answers), "questions answered", failures)
     through = [one for one in answers if one.failure is None]
     found = sum(bool(one.evidence) for one in through)
     checked = sum(one.verified for one in through)
     counts = {"questions answered with evidence": (found, len(answers))}
-    return replace(answered, counts=counts, with_evidence=found, checked=checked)
+    least = context.params.operations.min_coverage
+    warning = little_checked(checked, found, answered.done, least)
+    return replace(answered, counts=counts, warning=warning)
 
 
 async def _draft(bench: StageResources, question: Question, settings: MethodSettings) -> Answer:

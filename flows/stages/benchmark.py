@@ -6,13 +6,14 @@ A domain whose simulator replays published evidence takes its questions from the
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from flows.files import write_records, write_text
 from flows.params_file import read_yaml
 from flows.project import Results, out
 from flows.running.runner import StageContext
-from flows.watch.artifacts import cell, titled_table
+from flows.watch.tracking import cell, titled_table
 from simulators.base import Simulator
 from simulrag.errors import InputError, NotStored, ReplyInvalid
 from simulrag.questions.by_hand import templates_by_hand
@@ -24,15 +25,15 @@ SHOWN_CHARACTERS = 600
 """Of what is wrong with a model's templates."""
 
 
-async def make(at: StageContext) -> Outcome:
+async def make(context: StageContext) -> Outcome:
     """Make a domain's benchmark: questions, templates, summary and the calls behind them."""
-    simulator = at.params.load_simulator(at.item, at.project.root)
-    made = _published(at) if simulator.oracle else await _generated(at, simulator)
-    write_records(at.place.benchmark(at.item), made.questions)
+    simulator = context.params.load_simulator(context.item, context.project.root)
+    made = _published(context) if simulator.oracle else await _generated(context, simulator)
+    write_records(context.place.benchmark(context.item), made.questions)
     plain = [template.model_dump(mode="json") for template in made.templates]
-    _write_json(at.place.templates(at.item), plain)
+    _write_json(context.place.templates(context.item), plain)
     summary = made.summary
-    _write_json(at.place.benchmark_summary(at.item), summary.model_dump(mode="json"))
+    _write_json(context.place.benchmark_summary(context.item), summary.model_dump(mode="json"))
     return Outcome(
         table=stage_table(summary),
         counts={"questions made": (summary.accepted, summary.requested)},
@@ -42,45 +43,45 @@ async def make(at: StageContext) -> Outcome:
     )
 
 
-async def _generated(at: StageContext, simulator: Simulator) -> Benchmark:
-    wanted = at.params.benchmark
-    file = at.params.simulator(at.item).templates_file
+async def _generated(context: StageContext, simulator: Simulator) -> Benchmark:
+    item, project, wanted = context.item, context.project, context.params.benchmark
+    choice = context.params.simulator(item)
     by_hand = None
-    if file is not None:
-        path = at.project.root / file
+    if choice.templates_file is not None:
+        path = project.root / choice.templates_file
         by_hand = templates_by_hand(read_yaml(path), path, simulator)
-    seed = at.params.simulator(at.item).seed
-    at.params = at.params.of(at.item)
-    async with at.asking(loaded=simulator, seed=seed) as bench:
-        at.tracker.expect(wanted.questions)
+    # The domain may name a model of its own for its questions.
+    context = replace(context, params=context.params.of(item))
+    async with context.asking(loaded=simulator, seed=choice.seed) as bench:
+        context.tracker.expect(wanted.questions)
 
         async def draw() -> Benchmark:
             return await generate(
                 bench.gateway,
                 bench.runs,
-                at.item,
+                item,
                 n=wanted.questions,
                 seed=wanted.seed,
                 template_count=wanted.templates,
                 set_up=wanted.set_up,
                 templates=by_hand,
-                concurrency=at.params.operations.concurrency,
-                simulator_seed=seed,
-                accepted=at.tracker.advance,
+                concurrency=context.params.operations.concurrency,
+                simulator_seed=choice.seed,
+                accepted=context.tracker.advance,
             )
 
         try:
-            return await at.tracker.step(f"generate {wanted.questions}", draw)
+            return await context.tracker.step(f"generate {wanted.questions}", draw)
         except NotStored:
-            if at.item not in at.params.unwritten(at.project):
+            if item not in context.params.unwritten(project):
                 raise
             raise NotStored(
-                f"no recording has questions of '{at.item}', and its benchmark's calls are only "
-                f"replayed; name the model that writes them: simulators.{at.item}.benchmark_model: "
+                f"no recording has questions of '{item}', and its benchmark's calls are only "
+                f"replayed; name the model that writes them: simulators.{item}.benchmark_model: "
                 "{provider: openai, model: gpt-5-mini} (`simulrag use` writes it)"
             ) from None
         except ReplyInvalid as error:
-            raise _shortened(error, at.project.root / ".cache" / f"{at.name}-reply.txt") from None
+            raise _shortened(error, project.root / ".cache" / f"{context.name}-reply.txt") from None
 
 
 def _shortened(error: ReplyInvalid, file: Path) -> ReplyInvalid:
@@ -91,18 +92,18 @@ def _shortened(error: ReplyInvalid, file: Path) -> ReplyInvalid:
     return error.retold(f"{str(error)[:SHOWN_CHARACTERS]}... (all of it: {file})")
 
 
-def _published(at: StageContext) -> Benchmark:
+def _published(context: StageContext) -> Benchmark:
     """The imported questions of a replayed domain, under the domain's own name."""
-    settings = at.params.simulator(at.item).settings
+    settings = context.params.simulator(context.item).settings
     if "benchmark" not in settings:
         raise InputError(
-            f"simulators.{at.item}.settings needs 'benchmark', the file of imported questions"
+            f"simulators.{context.item}.settings needs 'benchmark', the file of imported questions"
         )
-    source = at.project.root / str(settings["benchmark"])
-    questions = [q.model_copy(update={"domain": at.item}) for q in read_questions(source)]
-    at.export_nothing()
+    source = context.project.root / str(settings["benchmark"])
+    questions = [q.model_copy(update={"domain": context.item}) for q in read_questions(source)]
+    context.export_nothing()
     summary = BenchmarkSummary(
-        domain=at.item,
+        domain=context.item,
         requested=len(questions),
         accepted=len(questions),
         templates=0,

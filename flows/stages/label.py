@@ -10,7 +10,7 @@ from flows.project import Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
 from flows.sections import LabelParams
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import titled_table
 from simulrag.calls import asked_for
 from simulrag.judging.claims import final_claims, label_claims, texts_to_label
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
@@ -18,22 +18,24 @@ from simulrag.records import Answer, FinalClaims, Label
 from simulrag.stage import Outcome, Stage
 
 
-async def make(at: StageContext) -> Outcome:
+async def make(context: StageContext) -> Outcome:
     """Label the answers that are complete; failed questions have nothing to label."""
-    place, path = at.place, at.place.answers(at.item)
-    questions = read_questions(at.benchmark)
+    place, path = context.place, context.place.answers(context.item)
+    questions = read_questions(context.benchmark)
     answers = list(answered_questions(record_lines(path, Answer), path, questions))
     pairs = [pair for pair in answers if pair.answer.failure is None]
-    async with at.asking() as bench:
-        made = await at.over("label", pairs, partial(_label, settings=at.params.label), bench)
+    async with context.asking() as bench:
+        made = await context.over(
+            "label", pairs, partial(_label, settings=context.params.label), bench
+        )
         finals = [final for of_answer, _ in made for final in of_answer]
         labels = [label for _, of_answer in made for label in of_answer]
-        write_records(place.final_claims(at.item), finals)
-        write_table(place.labels(at.item), labels, Label)
+        write_records(place.final_claims(context.item), finals)
+        write_table(place.labels(context.item), labels, Label)
     results: list[Label | FinalClaims] = [*labels, *finals]
     failures = [item.failure for item in results]
     return Outcome(
-        table=stage_table(at.item, labels, finals),
+        table=stage_table(context.item, labels, finals),
         counts={
             "questions with an answer": (len(pairs), len(answers)),
             "claims labelled": (sum(label.failure is None for label in labels), len(labels)),

@@ -16,7 +16,7 @@ from flows.files import (
 )
 from flows.project import Results, out
 from flows.running.runner import StageContext
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import titled_table
 from simulrag.judging.people import majority_label
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
@@ -70,23 +70,23 @@ def read_labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
     return labels_by_question(read_frame(path, "labels", columns).iter_rows())
 
 
-async def make(at: StageContext) -> None:
+async def make(context: StageContext) -> None:
     """Measure a domain's outs, or those in ``out`` of a file's questions."""
 
     async def work() -> Headline:
         data = read_domain(
-            at.place,
-            at.item,
-            at.params.metrics,
-            at.params.answer,
-            prices=pricing(at.project.prices),
+            context.place,
+            context.item,
+            context.params.metrics,
+            context.params.answer,
+            prices=pricing(context.project.prices),
         )
-        return write_metrics(at.place, data)
+        return write_metrics(context.place, data)
 
-    short = await at.tracker.step("measure", work)
+    short = await context.tracker.step("measure", work)
     rows = [(name, "undefined" if value is None else value) for name, value in short.items()]
-    await at.tracker.markdown(
-        at.name, titled_table(f"metrics of {at.item}", ("metric", "value"), rows)
+    await context.tracker.markdown(
+        context.name, titled_table(f"metrics of {context.item}", ("metric", "value"), rows)
     )
 
 

@@ -10,8 +10,7 @@ from socket import gethostname
 from typing import TYPE_CHECKING
 
 from flows.files import check_folder, read_frame, read_records, record_lines
-from flows.hooks import room_names, rooms
-from flows.outs import Labels, RunOutputs
+from flows.hooks import RunOutputs, room_names, rooms
 from flows.params import ROLES, Params
 from flows.project import Project, Results
 from flows.report.blocks import Table
@@ -46,18 +45,18 @@ if TYPE_CHECKING:
     from simulrag.models.settings import ModelSettings
 
 
-async def make(at: StageContext) -> None:
+async def make(context: StageContext) -> None:
     """Write the report of all domains."""
     tables: list[Table] = []
 
     async def work() -> None:
-        tables.extend(write(at.project, at.params, at.place))
+        tables.extend(write(context.project, context.params, context.place))
 
-    await at.tracker.step("write", work)
+    await context.tracker.step("write", work)
     period = os.environ.get(PERIOD)  # of a refresh, whose folder goes with it
-    place = f"reports/{period}" if period else f"{at.place.report} on {gethostname()}"
+    place = f"reports/{period}" if period else f"{context.place.report} on {gethostname()}"
     where = f"The report is in `{place}`"
-    await at.tracker.markdown("report", "\n\n".join([where, *map(markdown, tables)]))
+    await context.tracker.markdown("report", "\n\n".join([where, *map(markdown, tables)]))
 
 
 def write(project: Project, params: Params, place: Results) -> list[Table]:
@@ -93,7 +92,9 @@ def _questions(path: Path) -> dict[str, Question]:
 
 
 def _traced(
-    place: Results, questions: Mapping[str, Mapping[str, Question]], labels: Labels
+    place: Results,
+    questions: Mapping[str, Mapping[str, Question]],
+    labels: Mapping[str, LabelTable],
 ) -> Iterator[Traced]:
     """Each answer with its question and labels, one in memory at a time."""
     for name, asked in questions.items():

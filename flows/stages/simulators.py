@@ -22,9 +22,9 @@ from simulators.base import Simulator, handbook_with_guide, set_up_facts
 from simulrag.stage import Stage
 
 
-async def make(at: StageContext) -> None:
+async def make(context: StageContext) -> None:
     """Write the identities of the domains in params.yaml, and what rooms add."""
-    project, params = at.project, at.params
+    project, params = context.project, context.params
     for domain in params.domains:
         simulator = params.load_simulator(domain, project.root)
         found = identity(domain, simulator, set_up=params.benchmark.set_up)
@@ -32,9 +32,9 @@ async def make(at: StageContext) -> None:
             text = json.dumps(read_yaml(project.root / by_hand), default=str)
             found["templates_file_sha256"] = hashlib.sha256(text.encode()).hexdigest()
         text = json.dumps(found, indent=2, sort_keys=True) + "\n"
-        write_text(at.place.simulator(domain), text)
+        write_text(context.place.simulator(domain), text)
     for note in rooms().hook.lineage_note():
-        note.write(project, params, at.place)
+        note.write(project, params, context.place)
 
 
 def identity(domain: str, simulator: Simulator, *, set_up: bool = False) -> dict[str, object]:

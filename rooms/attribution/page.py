@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from flows.files import record_lines
-from flows.outs import RunOutputs
+from flows.hooks import RunOutputs
 from flows.report.blocks import DASH, Block, ReportSection, Table, count, interval, percent
 from flows.report.run import DomainTable, LabelTable, ReportedRun
 from rooms.attribution.game import Support

@@ -16,7 +16,7 @@ from flows.files import record_lines, write_records
 from flows.project import Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import titled_table
 from rooms.attribution.chances import Chances
 from rooms.attribution.game import leave_one_out, sets_asked
 from rooms.attribution.records import (

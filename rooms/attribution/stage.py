@@ -11,7 +11,7 @@ from flows.params import Params
 from flows.project import Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import titled_table
 from rooms.attribution.attribute import attribute
 from rooms.attribution.game import Support
 from rooms.attribution.records import Attribution, attribution_rows, file_of, table_of

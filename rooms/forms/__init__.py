@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.hooks import LineageNote, PartOfReport, hookimpl
+from flows.hooks import LineageNote, Listing, PartOfReport, hookimpl
 
 if TYPE_CHECKING:
-    import typer
-
     from rooms.forms.settings import FormsParams
 
 
@@ -56,8 +54,10 @@ def lineage_note() -> LineageNote:
 
 
 @hookimpl
-def register_commands(app: typer.Typer) -> None:
-    """Add ``simulrag forms``."""
-    from rooms.forms.commands import register
-
-    register(app)
+def listed_commands() -> Listing:
+    """List ``simulrag forms``."""
+    return {
+        ("Questions and evidence", "rooms.forms.commands"): {
+            "forms": "Choice, freeform and cloze questions.",
+        }
+    }

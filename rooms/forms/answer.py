@@ -14,7 +14,7 @@ from flows.params import Params
 from flows.project import Project, Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import titled_table
 from rooms.forms import places
 from rooms.forms.corpus import is_corpus
 from rooms.forms.files import read_forms

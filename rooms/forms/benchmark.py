@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from flows.files import write_records, write_text
 from flows.params import Params
 from flows.project import Project, out
 from flows.running.runner import StageContext
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import titled_table
 from rooms.forms import places
 from rooms.forms.corpus import is_corpus
 from rooms.forms.documents import documents_of, from_documents
@@ -28,7 +29,7 @@ async def make(at: StageContext) -> Outcome:
 
     Writes them, what was refused, and a summary.
     """
-    at.params = at.params.of(at.item)
+    at = replace(at, params=at.params.of(at.item))
     simulator = simulator_of(at.project, at.params, at.item)
     wanted = at.params.room(FormsParams).questions
     async with at.asking(loaded=simulator, here=True) as bench:

@@ -11,14 +11,11 @@ import typer
 if TYPE_CHECKING:
     from flows.project import Project
 
+app = typer.Typer()
 forms_app = typer.Typer(no_args_is_help=True, help="Choice, freeform and cloze questions.")
+app.add_typer(forms_app, name="forms")
 
 Out = Annotated[Path, typer.Option(help="File to write, JSON lines.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add ``simulrag forms``."""
-    app.add_typer(forms_app, name="forms", rich_help_panel="Questions and evidence")
 
 
 @forms_app.command(

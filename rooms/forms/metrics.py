@@ -15,7 +15,7 @@ from flows.params import Params
 from flows.project import out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import titled_table
 from rooms.forms import places
 from rooms.forms.files import read_forms
 from rooms.forms.records import (
@@ -179,7 +179,7 @@ QuestionAnswer = tuple[Formed, FormAnswer]
 
 async def make(at: StageContext) -> Outcome:
     """Measure the answers of a source: a line an answer, and the long table."""
-    at.params = judging(at.params)
+    at = replace(at, params=judging(at.params))
     place, path = at.place, places.answers(at.place, at.item)
     questions = {one.question_id: one for one in read_forms(places.benchmark(place, at.item))}
     answers = read_records(path, FormAnswer)

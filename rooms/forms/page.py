@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.files import record_lines
-from flows.outs import RunOutputs
+from flows.hooks import RunOutputs
 from flows.report.blocks import (
     DASH,
     Block,

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.hooks import PartOfReport, hookimpl
+from flows.hooks import Listing, PartOfReport, hookimpl
 
 if TYPE_CHECKING:
-    import typer
-
     from flows.params import Params
     from flows.project import Project
     from rooms.routing.settings import RoutingParams
@@ -45,11 +43,13 @@ def report_part() -> PartOfReport:
 
 
 @hookimpl
-def register_commands(app: typer.Typer) -> None:
-    """Add ``simulrag route``."""
-    from rooms.routing.commands import register
-
-    register(app)
+def listed_commands() -> Listing:
+    """List ``simulrag route``."""
+    return {
+        ("Questions and evidence", "rooms.routing.commands"): {
+            "route": "Say which of the configured sources can answer a question; nothing is run.",
+        }
+    }
 
 
 @hookimpl

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from simulators.base import Simulator
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``simulrag route``."""
-    epilog = 'Example: simulrag route "How warm will Oslo be in 2050?" --model openai:gpt-5-mini'
-    app.command(rich_help_panel="Questions and evidence", epilog=epilog)(route)
+app = typer.Typer()
 
 
+@app.command(
+    epilog='Example: simulrag route "How warm will Oslo be in 2050?" --model openai:gpt-5-mini'
+)
 def route(
     question: Annotated[str, typer.Argument(help="The question, in quotes.")],
     model: Annotated[

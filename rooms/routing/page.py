@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from flows.files import record_lines
-from flows.outs import RunOutputs
+from flows.hooks import RunOutputs
 from flows.report.blocks import DASH, Block, ReportSection, Table, count, interval, why
 from flows.report.run import ReportedRun
 from rooms.routing.route import NONE, Routed

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.hooks import PartOfReport, hookimpl
+from flows.hooks import Listing, PartOfReport, hookimpl
 
 if TYPE_CHECKING:
-    import typer
-
     from rooms.score.settings import ScoreParams
 
 
@@ -43,8 +41,16 @@ def report_part() -> PartOfReport:
 
 
 @hookimpl
-def register_commands(app: typer.Typer) -> None:
-    """Add ``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
-    from rooms.score.commands import register
-
-    register(app)
+def listed_commands() -> Listing:
+    """List ``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
+    return {
+        ("Look", "rooms.score.commands"): {
+            "score": "Score answers: how specific, how relevant, what they owe to the evidence, "
+            "how readable.",
+        },
+        ("Labels by people", "rooms.score.commands"): {
+            "profiles": "Write questions by role: of 41 professions about hazards, or of roles "
+            "about a scenario.",
+            "label": "Labels by people, which override the judge's.",
+        },
+    }

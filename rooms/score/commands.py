@@ -19,15 +19,12 @@ if TYPE_CHECKING:
 FORMS = "openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3 or local:FILE.gguf"
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
-    epilog = "Example: simulrag score answers.jsonl --model openai:gpt-5-mini --out scores"
-    app.command(rich_help_panel="Look", epilog=epilog)(score)
-    app.command(rich_help_panel="Labels by people")(profiles)
-    label.app.command()(rate)
-    label.app.command()(ratings)
+app = typer.Typer()
+label_app = typer.Typer()
+app.add_typer(label_app, name="label")
 
 
+@app.command(epilog="Example: simulrag score answers.jsonl --model openai:gpt-5-mini --out scores")
 def score(
     answers: Annotated[
         Path, typer.Argument(help="JSON lines with question, answer, evidence; or data/answers/*.")
@@ -81,6 +78,7 @@ def score(
     typer.echo(f"{len(scored)} answers -> {out}")
 
 
+@app.command()
 def profiles(
     out: Annotated[Path, typer.Argument(help="The file of questions (JSON lines) to write.")],
     domain: Annotated[
@@ -104,6 +102,7 @@ def profiles(
     typer.echo(f"{len(questions)} questions -> {out}")
 
 
+@label_app.command()
 def rate(
     scores: Annotated[Path, typer.Argument(help="scores.jsonl of `simulrag score`.")],
     out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("ratings"),
@@ -122,6 +121,7 @@ def rate(
     typer.echo(f"{len(tasks)} answers -> {out}/tasks.json, their form -> config.xml")
 
 
+@label_app.command()
 def ratings(
     scores: Annotated[Path, typer.Argument(help="The scores that the tasks were made from.")],
     files: Annotated[list[Path], typer.Argument(help="Exports of Label Studio, type JSON.")],
@@ -169,13 +169,12 @@ async def _scored(
     project: Project, params: Params, domain: str | None, given: list[AnswerToScore]
 ) -> list[ScoredAnswer]:
     from flows.running.runner import StageContext
-    from flows.watch.tracking import Tracker
     from rooms.score.desk import open_desk
     from rooms.score.stage import STAGE
     from simulrag.method.asking import together
 
     simulator = None if domain is None else params.load_simulator(domain, project.root)
-    at = StageContext(STAGE, project, params, domain or "", project.results, Tracker())
+    at = StageContext(STAGE, project, params, domain or "", project.results)
     async with (
         at.opened(simulator, 0, beside="file") as bench,
         open_desk(at, bench, simulator) as desk,

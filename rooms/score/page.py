@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from flows.outs import RunOutputs
+from flows.hooks import RunOutputs
 from flows.report.blocks import (
     Block,
     Figure,

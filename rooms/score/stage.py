@@ -11,7 +11,7 @@ from flows.params import Params
 from flows.project import Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
-from flows.watch.artifacts import titled_table
+from flows.watch.tracking import titled_table
 from rooms.score.desk import beside, open_desk
 from rooms.score.records import AnswerToScore, ScoredAnswer, Variant, table_of
 from rooms.score.scored import MEASURES, score_rows
@@ -54,7 +54,6 @@ async def make(at: StageContext) -> Outcome:
         at.opened(simulator, seed) as bench,
         open_desk(at, bench, simulator) as desk,
     ):
-        at.bench = bench
         varied = pairs[: score.variants]
         vary = partial(_vary, templates=templates, seed=score.seed)
         # What waits for a batch keeps nothing from being asked that does not need it.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from flows.cli.app import app
-from flows.cli.errors import ended
+from flows.cli.main import ended
 
 
 class Said(NamedTuple):

@@ -11,7 +11,7 @@ import yaml
 from click.testing import Result
 from typer.testing import CliRunner
 
-from flows.cli.label import app
+from flows.cli.label import label_app
 from flows.files import read_records, write_records, write_table
 from flows.project import Project
 from simulrag.errors import InputError
@@ -41,7 +41,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def label(*arguments: str, check: bool = True) -> Result:
     """A command's result; an error of ours is its ``exception``."""
-    done = CliRunner().invoke(app, arguments)
+    done = CliRunner().invoke(label_app, arguments)
     if check:
         assert done.exception is None, done.exception
     return done

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from flows.params import load_params
-from flows.plan.plan import Plan, TaskPlan, announce, make_plan, plan_text, show_plan
-from flows.plan.rehearse import FIRST_TOKEN_S, TOKENS_PER_S
+from flows.plan import Plan, TaskPlan, announce, make_plan, plan_text, show_plan
 from flows.project import Project
+from flows.running.rehearse import FIRST_TOKEN_S, TOKENS_PER_S
 from simulrag.errors import BudgetMissing
 from tests.integration.projects import PARAMS, change_params
 from tests.recorded import ROOT

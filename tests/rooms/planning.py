@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.plan.plan import TaskPlan, make_plan
+from flows.plan import TaskPlan, make_plan
 from flows.project import Project
 from tests.integration.projects import PARAMS, change_params
 from tests.recorded import ROOT

@@ -89,7 +89,7 @@ def test_commands_and_their_options_are_there(page: str, text: str) -> None:
     words = shlex.split(text.replace("[", "").replace("]", ""))[1:]
     while words and getattr(command, "commands", None):
         assert words[0] in command.commands, f"{page}: {text}"
-        command = command.commands[words.pop(0)]
+        command = command.get_command(None, words.pop(0))
     known = {option for parameter in command.params for option in parameter.opts}
     assert [word for word in words if word.startswith("--") and word not in known] == []
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from flows.cli.app import app
-from flows.cli.errors import ended
+from flows.cli.main import ended
 from flows.params import load_params
-from flows.plan.plan import make_plan
+from flows.plan import make_plan
 from flows.project import Project
 from rooms.forms.files import read_forms
 from simulrag.errors import InputError

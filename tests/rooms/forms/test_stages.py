@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from flows.cli.app import app
-from flows.cli.errors import ended
+from flows.cli.main import ended
 from flows.files import read_records, write_records
 from rooms.forms.records import (
     ChoiceQuestion,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flows.cli.app import app
-from flows.cli.errors import ended
+from flows.cli.main import ended
 from flows.files import read_records
 from rooms.routing.page import routing_scores
 from rooms.routing.route import Routed

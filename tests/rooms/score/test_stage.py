@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.files import read_records
-from flows.plan.plan import make_plan
+from flows.plan import make_plan
 from flows.project import Project
 from rooms.score.records import ScoredAnswer
 from simulrag.testing import LoopbackServer, stand_in

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from mcp import Client
 
-from flows.assistant import server
-from flows.assistant.desk import OFFERS, AssistantDesk
+from flows import assistant as server
+from flows.assistant import OFFERS, AssistantDesk
 from flows.files import write_records
 from flows.project import Project
 from simulrag.records import Answer, AnswerVariant, FinalText, Question

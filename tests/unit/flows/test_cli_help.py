@@ -1,39 +1,47 @@
-"""What ``simulrag --help`` tells: every command, argument and option has words of its own."""
+"""What ``simulrag --help`` and docs/reference.md tell of every command, argument and option."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
 from importlib.metadata import version
+from types import SimpleNamespace
 
 import pytest
+import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from flows.cli.main import stage_alone
+from flows.cli.app import COMMANDS as LISTED
+from flows.cli.app import LazyGroup, app, every_command
+from flows.cli.docs import reference
+from tests.recorded import ROOT
 
-
-def _commands(command: object, name: str) -> Iterator[tuple[str, object]]:
-    yield name, command
-    for part, child in getattr(command, "commands", {}).items():
-        yield from _commands(child, f"{name} {part}")
-
-
-COMMANDS = dict(_commands(get_command(app), "simulrag"))
-
-
-def test_all_commands_are_looked_at() -> None:
-    assert {"simulrag ask", "simulrag cache copy", "simulrag batch submit", "simulrag use"} <= set(
-        COMMANDS
-    )
+COMMANDS = dict(every_command())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_says_what_it_and_each_of_its_parameters_is(name: str) -> None:
     command = COMMANDS[name]
-    assert getattr(command, "help", None)
-    params = getattr(command, "params", [])
-    assert [param.name for param in params if not getattr(param, "help", None)] == []
+    assert command.help
+    assert [param.name for param in command.params if not getattr(param, "help", None)] == []
+
+
+def test_the_lines_of_the_help_are_the_commands_own() -> None:
+    """The help imports no command, so its lines are written beside the names."""
+    group = get_command(app)
+    assert isinstance(group, LazyGroup)
+    listed = {name: command.get_short_help_str(200) for name, command in group.commands.items()}
+    assert {"ask", "label"} <= set(listed)
+    assert listed == {name: COMMANDS[name].get_short_help_str(200) for name in listed}
+
+
+def test_a_room_adds_to_a_group_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    brought, group = typer.Typer(), typer.Typer()
+    brought.add_typer(group, name="label")
+    group.command("rate", help="Rate.")(lambda: None)
+    monkeypatch.setitem(sys.modules, "a_room", SimpleNamespace(app=brought))
+    monkeypatch.setitem(LISTED, ("Look", "a_room"), {"label": "A line that is not shown."})
+    assert {"label export", "label rate"} <= set(dict(every_command()))
 
 
 def test_the_version_is_the_packages() -> None:
@@ -42,10 +50,6 @@ def test_the_version_is_the_packages() -> None:
     assert done.stdout == f"simulrag {version('simulrag')}\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], [], ["label", "--wrong"]])
-def test_stage_alone_is_the_stage_among_all_commands(arguments: list[str]) -> None:
-    alone, among = (
-        CliRunner().invoke(one, ["stage", *arguments], prog_name="simulrag")
-        for one in (stage_alone(), app)
-    )
-    assert (alone.exit_code, alone.output) == (among.exit_code, among.output)
+def test_the_page_of_reference_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert page == reference(), "run simulrag docs reference"

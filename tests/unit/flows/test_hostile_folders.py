@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli.app import app
-from flows.cli.errors import ended
+from flows.cli.main import ended
 from flows.files import write_text
 from simulators.library.builder import build_corpus
 from simulators.library.builder.pages import read_pages

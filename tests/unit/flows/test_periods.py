@@ -1,17 +1,35 @@
-"""Periods of a schedule: their moments, their seeds, and which are owed."""
+"""Periods of a schedule: moments, seeds, which are owed; and the history of what they ended as."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from flows.params import load_params
 from flows.project import find_project
-from flows.refresh.periods import fires, last_fire, moment_of, name_of, owed, seed_of
+from flows.refresh.periods import (
+    RefreshRecord,
+    fires,
+    last_fire,
+    moment_of,
+    name_of,
+    owed,
+    page,
+    reasons_of,
+    rows_of,
+    seed_of,
+    with_rows,
+)
+from flows.refresh.refresh import refresh_params
 from flows.refresh.serve import prefect_yaml
-from flows.sections import RefreshParams
+from flows.sections import RefreshBudget, RefreshParams
 from simulrag.errors import InputError
+from simulrag.metrics.headline import Change
 
 WEEKLY = RefreshParams(cron="0 3 * * 1")
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)  # a Thursday
@@ -64,3 +82,80 @@ def test_prefect_yaml_is_what_the_parameters_say() -> None:
     project = find_project()
     params = load_params(project.params).operations.refresh
     assert (project.root / "prefect.yaml").read_text() == prefect_yaml(params)
+
+
+DROP = Change(
+    domain="urban",
+    metric="auroc",
+    before=0.9,
+    after=0.6,
+    difference=-0.3,
+    lower_95=-0.4,
+    upper_95=-0.2,
+    p=0.001,
+    p_holm=0.005,
+    drop=True,
+    reason="",
+)
+
+
+def record(period: str, **changes: object) -> RefreshRecord:
+    values = {
+        "period": period,
+        "status": "completed",
+        "seed": 5,
+        "source": "a" * 40,
+        "domains": ("urban",),
+        "compared_with": None,
+    }
+    return RefreshRecord.model_validate(values | changes)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_period_has_one_row_a_domain_however_often_it_ran(tmp_path: Path) -> None:
+    (tmp_path / "urban.json").write_text(json.dumps({"auroc": 0.6, "f1": None}))
+    regressed = record("2026-11-16T0300Z", status="regressed", changes=(DROP,))
+    text = ""
+    for one in (record("2026-11-16T0300Z"), record("2026-11-09T0300Z"), regressed):
+        text = with_rows(text, one.period, rows_of(one, tmp_path))
+    found = rows(text)
+    assert [(r["period"], r["status"]) for r in found] == [
+        ("2026-11-09T0300Z", "completed"),
+        ("2026-11-16T0300Z", "regressed"),
+    ]
+    assert (found[1]["auroc"], found[1]["f1"], found[1]["drops"]) == ("0.6", "", "auroc")
+    assert with_rows(text, regressed.period, rows_of(regressed, tmp_path)) == text
+
+
+def test_another_table_is_not_taken_for_a_history() -> None:
+    with pytest.raises(InputError, match="other columns"):
+        with_rows("a,b\n1,2\n", "2026-11-16T0300Z", [])
+
+
+def test_the_first_page_shows_the_metrics_of_every_domain(tmp_path: Path) -> None:
+    (tmp_path / "urban.json").write_text(json.dumps({"auroc": 0.6, "f1": None}))
+    (tmp_path / "climate.json").write_text(json.dumps({"auroc": 0.7, "f1": 0.5}))
+    first = record("2026-11-16T0300Z", domains=("urban", "climate"))
+    text = page(first, rows_of(first, tmp_path))
+    assert "| metric | urban | climate |" in text
+    assert "| auroc | 0.6 | 0.7 |" in text
+    assert "| f1 | undefined | 0.5 |" in text
+
+
+def test_the_page_names_the_drop_and_how_it_was_tested() -> None:
+    text = page(record("2026-11-16T0300Z", changes=(DROP,), reasons=reasons_of([DROP])), [])
+    assert "urban: auroc fell from 0.9 to 0.6" in text
+    assert "| urban | auroc | 0.9 | 0.6 | -0.3 (-0.4 to -0.2) | 0.001 | 0.005 | yes |" in text
+    assert "independent" in text
+
+
+def test_a_refreshs_budget_counts_from_its_day() -> None:
+    params = load_params(find_project().params)
+    budget = params.operations.refresh.model_copy(update={"budget": RefreshBudget(usd=5)})
+    values = refresh_params(params.with_operations(refresh=budget), "2026-11-23T0300Z")
+    assert values["operations.budget.usd"] == 5
+    assert values["operations.budget.since"] == "2026-11-23"
+    assert list(refresh_params(params, "2026-11-23T0300Z")) == ["benchmark.seed"]

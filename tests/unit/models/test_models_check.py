@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.cli.model_check import REPLAYED, ModelCheck, check_models, checked_text
+from flows.cli.models import REPLAYED, ModelCheck, check_models, checked_text
 from flows.project import Project
 from simulrag.testing import LoopbackServer, canned
 from simulrag.testing.loopback import Act

@@ -15,9 +15,9 @@ from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections import overview, sections
 from flows.report.sections.benchmark import credited
 from flows.report.words import spelled
+from flows.watch.tracking import little_checked
 from simulrag.metrics.table import Measurement
 from simulrag.records import Answer, Retrieval
-from simulrag.stage import little_checked
 from tests.making import answer, evidence
 from tests.unit.report.made import kappa_rows, looked_up, rows, run_of
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.errors import ended
-from flows.cli.simulators import simulators_app
+from flows.cli.main import ended
+from flows.cli.sources import simulators_app
 from simulators.base import ArgumentError
 from simulators.conformance import check
 from tests.unit.simulators import reservoir

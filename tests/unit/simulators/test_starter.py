@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.errors import ended
-from flows.cli.simulators import simulators_app
+from flows.cli.main import ended
+from flows.cli.sources import simulators_app
 from simulators.base import ArgumentError, Simulator, handbook_with_guide, validate_call
 from simulators.registry import load
 from tests.integration.projects import ROOT, run, simulrag

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.simulators import simulators_app
+from flows.cli.sources import simulators_app
 from simulators.conformance.verification import RecordedRun, differences, some_of
 from tests.integration.projects import PARAMS, change_params
 

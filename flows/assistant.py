@@ -1,13 +1,22 @@
-"""What an assistant can ask for, and what each request does. Nothing of MCP is in here."""
+"""SimulRAG for assistants: its questions, simulators and method as tools of an MCP server."""
 
 from __future__ import annotations
 
+import asyncio
+import sys
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
+
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 
 from flows import asking
 from flows.cli.answers import answer_json
+from flows.cli.main import code_of
 from flows.params import Params, load_params
 from flows.project import Project
 from simulators.base import ArgumentError, Simulator, is_remote
@@ -127,11 +136,8 @@ class AssistantDesk:
         params = self._params(domain)
         if not question.strip():
             raise InputError("the question is empty")
-        known = asking.find_question(self.project, params, question, domain)
-        if known is not None:
-            text = known.text
-            answer, source = asking.stored_answer(self.project, params, known)
-        else:
+        chosen = None
+        if asking.find_question(self.project, params, question, domain) is None:
             if not self.allowed:
                 raise InputError(
                     "this question has no stored answer (the tool 'questions' lists those that "
@@ -140,13 +146,11 @@ class AssistantDesk:
             if domain is None:
                 raise InputError(f"name a domain: {', '.join(params.domains)}")
             chosen = None if self.model is None else model_settings(self.model)
-            params, source = asking.with_model(self.project, params, chosen, None)
-            text = question.strip()
-            answer, stored_calls = asking.answer_anew(self.project, params, text, domain)
-            source += stored_calls
+        given = asking.find_answer(self.project, params, question, domain, chosen)
+        answer = given.answer
         verified = "" if answer.verified else "\n\nUnverified: no claim was checked."
-        fields = {"source": source, **answer_json(text, answer)}
-        return ToolResult(f"{answer.text}{verified}\n\n({source})", fields)
+        fields = {"source": given.source, **answer_json(given.question, answer)}
+        return ToolResult(f"{answer.text}{verified}\n\n({given.source})", fields)
 
     def simulate(
         self,
@@ -204,3 +208,79 @@ class AssistantDesk:
         if domain is not None:
             params.simulator(domain)
         return params
+
+
+PROGRESS_S = 1.0
+"""How often a long request says that it goes on."""
+_OPEN = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_CLOSED = types.ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+)
+
+
+def make_server(desk: AssistantDesk) -> Server[Any]:
+    """The server of a project."""
+
+    async def list_tools(context: Any, page: Any) -> types.ListToolsResult:  # noqa: ARG001
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=offer.name,
+                    description=offer.description,
+                    input_schema=dict(offer.arguments.schema),
+                    annotations=_OPEN if offer.harmless else _CLOSED,
+                )
+                for offer in OFFERS.values()
+            ]
+        )
+
+    async def call_tool(
+        context: Any, parameters: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        work = asyncio.create_task(
+            asyncio.to_thread(_served, desk, parameters.name, parameters.arguments or {})
+        )
+        seconds = 0.0
+        while not (await asyncio.wait([work], timeout=PROGRESS_S))[0]:
+            seconds += PROGRESS_S
+            words = f"{parameters.name}: running for {seconds:g} s"
+            await context.session.report_progress(seconds, None, words)
+        said, wrong = work.result()
+        return types.CallToolResult(
+            content=[types.TextContent(text=said.text)],
+            structured_content=None if wrong else said.fields,
+            is_error=wrong,
+        )
+
+    return Server(
+        "simulrag",
+        version=version("simulrag"),
+        instructions=(
+            "Scientific questions answered with simulators. Read a domain's handbook before "
+            "'simulate'. Domains: " + ", ".join(_domains(desk))
+        ),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _domains(desk: AssistantDesk) -> list[str]:
+    return load_params(desk.project.params).domains
+
+
+def _served(desk: AssistantDesk, name: str, arguments: dict[str, Any]) -> tuple[ToolResult, bool]:
+    """The result and whether it is an error; a fault of ours is told in one line and logged."""
+    try:
+        return desk.serve(name, arguments), False
+    except Exception as error:
+        if code_of(error) is not None:
+            return ToolResult(" ".join(str(error).split()), {}), True
+        traceback.print_exc(file=sys.stderr)
+        return ToolResult(f"{name} failed inside SimulRAG: {type(error).__name__}", {}), True
+
+
+async def serve_stdio(desk: AssistantDesk) -> None:
+    """Serve until the other side closes. Prints of ours go to stderr meanwhile."""
+    server = make_server(desk)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())

@@ -1,14 +1,55 @@
-"""``simulrag refresh``, ``serve`` and ``ui``: new questions on a schedule, and who watches."""
+"""``simulrag mcp``, ``ui``, ``refresh`` and ``serve``: an assistant, a browser, a schedule."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from flows.files import write_text
+from flows.params import load_params, open_project
+from flows.project import find_project
+from flows.watch import server
+from simulrag.errors import InputError, SimulRAGError
+
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The server's port on 127.0.0.1.")]
 
+app = typer.Typer()
 
+
+@app.command()
+def mcp(
+    project: Annotated[
+        Path | None, typer.Option(help="The project's folder (default: the working directory).")
+    ] = None,
+    allow: Annotated[
+        bool,
+        typer.Option(
+            "--allow-calls-that-cost",
+            help="Let an assistant ask models and run services of somebody else's.",
+        ),
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model that new questions are asked, as in `simulrag ask`."),
+    ] = None,
+) -> None:
+    """Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by default."""
+    from flows.assistant import AssistantDesk, serve_stdio  # with MCP, which is an extra
+
+    if model is not None and not allow:
+        raise InputError("--model is of use with --allow-calls-that-cost only")
+    found = find_project(project)
+    load_params(found.params)  # what is wrong there is said before anybody waits
+    os.chdir(found.root)
+    asyncio.run(serve_stdio(AssistantDesk(found, allowed=allow, model=model)))
+
+
+@app.command()
 def refresh(
     period: Annotated[
         str | None, typer.Option(help="When it began, such as 2026-11-23T0300Z (the current one).")
@@ -21,13 +62,9 @@ def refresh(
 
     It runs the whole pipeline on them; the result is a git branch.
     """
-    from datetime import UTC, datetime
-
-    from flows.params import open_project
+    # Late, as below: with numpy and DVC, which neither `mcp` nor `ui` needs.
     from flows.refresh.periods import last_fire, moment_of, name_of
     from flows.refresh.refresh import check_models, done_already, end_of, refresh_period
-    from flows.watch import server
-    from simulrag.errors import InputError, SimulRAGError
 
     project, params = open_project()
     server.configure(project.root)
@@ -44,6 +81,7 @@ def refresh(
         raise SimulRAGError("; ".join(record.reasons) or "the pipeline failed; its words are above")
 
 
+@app.command()
 def serve(
     port: Port = 4200,
     as_yaml: Annotated[
@@ -51,9 +89,6 @@ def serve(
     ] = False,
 ) -> None:
     """Run refreshes on the schedule of params.yaml."""
-    from flows.files import write_text
-    from flows.params import load_params
-    from flows.project import find_project
     from flows.refresh import serve as serving
 
     project = find_project()
@@ -64,14 +99,12 @@ def serve(
     serving.serve(project, port)
 
 
+@app.command()
 def ui(
     port: Port = 4200,
     stop: Annotated[bool, typer.Option("--stop", help="End the server.")] = False,
 ) -> None:
     """Start Prefect's UI in the background, to watch stages."""
-    from flows.project import find_project
-    from flows.watch import server
-
     root = find_project().root
     if stop:
         typer.echo("stopped" if server.stop(root) else "no server of this project runs")

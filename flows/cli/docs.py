@@ -1,18 +1,24 @@
-"""``simulrag docs reference``: every command and parameter, from the code that defines them."""
+"""``simulrag docs``: files that are written from the code that defines what they tell."""
 
 from __future__ import annotations
 
 import typer
 
+from flows.cli.app import every_command
+from flows.files import write_text
+from flows.params import describe
+from flows.project import find_project
+from flows.running.lineage import dvc_yaml, without_the_gone
+from flows.stages import stage_names, stages
+
+app = typer.Typer()
 docs_app = typer.Typer(no_args_is_help=True, help="Pages of the documentation made from the code.")
+app.add_typer(docs_app, name="docs")
 
 
 @docs_app.command("reference")
 def write_reference() -> None:
     """Write docs/reference.md; a test compares."""
-    from flows.files import write_text
-    from flows.project import find_project
-
     write_text(find_project().root / "docs" / "reference.md", reference())
 
 
@@ -22,11 +28,6 @@ def write_dvc() -> None:
 
     A test compares both.
     """
-    from flows.files import write_text
-    from flows.project import find_project
-    from flows.running.lineage import dvc_yaml, without_the_gone
-    from flows.stages import stage_names, stages
-
     root = find_project().root
     write_text(root / "dvc.yaml", dvc_yaml(stages()))
     lock = root / "dvc.lock"
@@ -36,12 +37,11 @@ def write_dvc() -> None:
 
 def reference() -> str:
     """The page, as Markdown."""
-    import typer.main
-
-    from flows.cli.app import app
-    from flows.params import describe
-
-    commands = _commands(typer.main.get_command(app))
+    commands = [
+        (name, " ".join((command.help or "").split()))
+        for name, command in every_command()
+        if not hasattr(command, "commands")
+    ]
     lines = [
         "# Reference",
         "",
@@ -77,13 +77,3 @@ def _by_role(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
         for name, meaning in rows
         if not name.startswith(others)
     ]
-
-
-def _commands(group: object, prefix: str = "") -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
-    for name, command in sorted(getattr(group, "commands", {}).items()):
-        if getattr(command, "commands", None):
-            rows += _commands(command, f"{prefix}{name} ")
-        else:
-            rows.append((f"{prefix}{name}", " ".join((command.help or "").split())))
-    return rows

@@ -16,7 +16,8 @@ from statistics import fmean
 
 from flows.imported import STAGES, Imported
 from flows.params import Params, load_params
-from flows.plan.rehearse import (
+from flows.project import Project, Results
+from flows.running.rehearse import (
     FIRST_TOKEN_S,
     TOKENS_PER_S,
     DryLoop,
@@ -25,11 +26,9 @@ from flows.plan.rehearse import (
     StoredCalls,
     rehearse,
 )
-from flows.project import Project, Results
 from flows.stages import exports as exported
 from flows.stages import stage_of
-from flows.watch.progress import duration
-from flows.watch.tracking import say
+from flows.watch.tracking import duration, say
 from simulators.base import SimulatorError
 from simulrag.errors import BudgetMissing, SimulRAGError
 from simulrag.models.budget import Account, dollars
@@ -247,15 +246,16 @@ async def _all(
     given: Sequence[Stage] | None,
 ) -> Found:
     found = Found()
-    async for at in rehearse(project, params, cache, place, given):
-        name = f"{at.stage.name}@{at.item}" if at.item else at.stage.name
-        for gate in at.gates:
+    async for rehearsed in rehearse(project, params, cache, place, given):
+        item = rehearsed.item
+        name = f"{rehearsed.stage.name}@{item}" if item else rehearsed.stage.name
+        for gate in rehearsed.gates:
             found.tasks += task_plans(name, gate, prices)
             found.uncounted |= gate.unfit
             model = named(gate.settings)
             stored = (call for calls in gate.stored.values() for call in calls.values())
             found.measured.setdefault(model, []).extend(call for call in stored if call.seconds)
-            found.assumed_s[name] = (model, at.seconds)
+            found.assumed_s[name] = (model, rehearsed.seconds)
     return found
 
 

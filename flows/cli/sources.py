@@ -1,4 +1,4 @@
-"""``simulrag simulators``: does one keep the protocol, do the recorded runs come out again."""
+"""``simulrag simulators``, ``library``, ``import-official``: what questions and evidence are of."""
 
 from __future__ import annotations
 
@@ -9,20 +9,32 @@ from contextlib import suppress
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from pydantic import JsonValue
+from rich.console import Console
+from rich.table import Column, Table
 
 from flows.cli.output import json_object, look_here
+from flows.files import check_folder, write_records, write_text
+from flows.params import open_project
+from flows.project import find_project
+from simulators.base import Simulator, SimulatorError
+from simulators.conformance import Finding
+from simulators.conformance import check as check_simulator
+from simulators.conformance.verification import RecordedRun, some_of
+from simulators.conformance.verification import verify as verify_runs
+from simulators.library.builder import build_corpus
+from simulators.registry import load, names
+from simulrag.errors import InputError, SimulRAGError
+from simulrag.questions.published import QUESTIONS, read_published
 
-if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-    from simulators.base import Simulator
-    from simulators.conformance import Finding
-    from simulators.conformance.verification import RecordedRun
-
+app = typer.Typer()
 simulators_app = typer.Typer(no_args_is_help=True, help="Simulators: of this project, and yours.")
+library_app = typer.Typer(no_args_is_help=True, help="Documents as evidence.")
+app.add_typer(simulators_app, name="simulators")
+app.add_typer(library_app, name="library")
 
 
 STARTER = {
@@ -41,10 +53,6 @@ def new(
     ],
 ) -> None:
     """Write a package with a simulator to begin with: two tools, and a test that passes."""
-    from flows.files import write_text
-    from simulators.registry import names
-    from simulrag.errors import InputError
-
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise InputError(
             f"'{name}' cannot be the name of a Python package: take lower-case letters, digits and "
@@ -85,10 +93,6 @@ def check(
     ] = None,
 ) -> None:
     """Try a simulator without any model and list what was seen; exit 1 where something fails."""
-    from simulators.base import SimulatorError
-    from simulators.conformance import check as check_simulator
-    from simulrag.errors import InputError
-
     look_here(name)
     name, own = _of_domain(name)
     given = own if settings is None else json_object(settings, "--settings", '{"members": 20}')
@@ -103,10 +107,6 @@ def check(
 
 def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
     """A registered name as it is; that of a domain of the project's with the domain's settings."""
-    from flows.params import open_project
-    from simulators.registry import names
-    from simulrag.errors import InputError
-
     if ":" in name or name in names():
         return name, {}
     with suppress(InputError):  # a folder without a project, or a name that it does not have
@@ -118,11 +118,7 @@ def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
 @simulators_app.command("verify")
 def verify() -> None:
     """Make a few recorded runs of each domain again, on this machine's engines, and compare."""
-    from flows.params import open_project
-    from flows.recording import stored_runs
-    from simulators.base import SimulatorError
-    from simulators.registry import load
-    from simulrag.errors import SimulRAGError
+    from flows.recording import stored_runs  # with polars
 
     project, params = open_project()
     agreed = True
@@ -142,10 +138,8 @@ def verify() -> None:
 
 
 def _verify(domain: str, simulator: Simulator, runs: Sequence[RecordedRun]) -> bool:
-    from simulators.conformance.verification import some_of, verify
-
     some = some_of(runs)
-    found = verify(simulator, some)
+    found = verify_runs(simulator, some)
     said = [f"{found.equal} of {len(some)} recorded runs made again came out equal"]
     if found.close:
         said.append(f"{found.close} within one step of the last decimal")
@@ -156,11 +150,82 @@ def _verify(domain: str, simulator: Simulator, runs: Sequence[RecordedRun]) -> b
 
 
 def _show(findings: list[Finding]) -> None:
-    from rich.console import Console
-    from rich.table import Column, Table
-
     table = Table("", "looked at", "seen", Column("problems", overflow="fold"), show_lines=True)
     for finding in findings:
         mark = "passed" if finding.passed else "FAILED"
         table.add_row(mark, finding.what, finding.seen, "\n".join(finding.folded))
     Console().print(table)
+
+
+@app.command("import-official")
+def import_official(
+    folder: Annotated[
+        Path, typer.Argument(help="The folder of one domain, such as FOLDER/urban, or of all.")
+    ],
+    domain: Annotated[
+        str | None, typer.Option(help="Domain of the one folder (default: its name).")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write, of one domain (default: data/imported/DOMAIN.jsonl)."),
+    ] = None,
+) -> None:
+    """Import published benchmark folders as questions.
+
+    A domain's folder holds questions.json and simulator_evidence.json; or it lies as in the
+    authors' repository, with the evidence in cache/DOMAIN beside it.
+    """
+    folders = [folder]
+    if not (folder / QUESTIONS).is_file():
+        folders = sorted(file.parent for file in folder.glob(f"*/{QUESTIONS}")) or folders
+    if len(folders) > 1 and (domain or out):
+        raise InputError(f"{folder} holds several domains: --domain and --out go with one of them")
+    imported = {}
+    for place in folders:
+        name = domain or place.resolve().name
+        imported[name] = read_published(place, name)
+    for name, questions in imported.items():
+        file = out or find_project().results.imported(name)
+        check_folder(file.parent)
+        write_records(file, questions)
+        here = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+        scenarios = len({question.scenario_id for question in questions})
+        counted = f"{len(questions)} questions on {scenarios} distinct scenarios"
+        typer.echo(f"{name}: {counted} -> {here}")
+    typer.echo(
+        f"What running them costs: simulrag plan --benchmark {here.parent}\n"
+        f"To run them:             simulrag run --benchmark {here.parent}\n"
+        "Few of each domain first: --limit 3. With DVC: docs/read-the-report.md"
+    )
+
+
+@library_app.command(
+    "build",
+    epilog="Example: simulrag library build corpus/docs docs --licence Apache-2.0 "
+    '--attribution "The SimulRAG authors"',
+)
+def build(
+    out: Annotated[Path, typer.Argument(help="The folder of the corpus; a corpus is replaced.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Markdown, plain text, JSONL, folders; PDF, HTML and others by markitdown."
+        ),
+    ],
+    licence: Annotated[
+        str, typer.Option(help="The licence of the files that carry none: all but JSONL.")
+    ] = "",
+    attribution: Annotated[str, typer.Option(help="Who is to be credited for those files.")] = "",
+    dense: Annotated[
+        bool,
+        typer.Option("--dense", help="Make sentence vectors too (needs simulrag[library-dense])."),
+    ] = False,
+) -> None:
+    """Make a corpus: passages of the files, each with its licence, and their index."""
+    built = build_corpus(out, files, licence=licence, attribution=attribution, dense=dense)
+    pages = sum(source.pages for source in built.manifest.sources)
+    repeated = f", {built.repeated} repeated ones left out" if built.repeated else ""
+    typer.echo(f"{out}: {built.manifest.passages} passages of {pages} pages{repeated}")
+    for source in built.manifest.sources:
+        told = f"{source.attribution}. Licence: {source.licence}"
+        typer.echo(f"  {source.document}: {source.passages} passages. {told}")

@@ -1,17 +1,19 @@
-"""One tiny call for each configured model: whether it is reached, keeps a schema, and how fast.
-
-It goes the way of every other call (prompt, schema, cache, budget), but is always made: its row is
-written anew. It is the paid call that needs no budget, since it is asked for by name and takes some
-hundred tokens; where one is set it keeps to it.
-"""
+"""``simulrag use`` and ``models check``: models of one's own, and whether they answer."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from typing import Annotated
 
-from flows.params import load_params
-from flows.project import Project
+import typer
+
+from flows.cli.output import Endpoint, Free, Json, KeyEnv, show
+from flows.files import write_text
+from flows.params import check_params, load_params
+from flows.params_file import changed
+from flows.plan import make_plan, plan_text
+from flows.project import Project, find_project
 from flows.running.bench import located
 from flows.sections import Operations
 from simulrag.calls import CallCache
@@ -22,7 +24,7 @@ from simulrag.models.gateway import Gateway
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import Provider
-from simulrag.models.providers.registry import make_provider
+from simulrag.models.providers.registry import make_provider, model_settings
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.records import Record
 
@@ -30,6 +32,80 @@ QUESTION = "How many days has a week?"
 CLAIM = "A week has seven days."
 NO_LIMIT = BudgetLimits(tokens=2**62)
 REPLAYED = "calls are only replayed, no model is asked; `simulrag use` sets a model of your own"
+
+app = typer.Typer()
+models_app = typer.Typer(no_args_is_help=True, help="The models that params.yaml names.")
+app.add_typer(models_app, name="models")
+
+
+@app.command(epilog="Example: simulrag use openai:gpt-5-mini")
+def use(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="openai:gpt-5-mini, anthropic:NAME, http://127.0.0.1:11434/v1#qwen3, local:FILE."
+        ),
+    ],
+    endpoint: Endpoint = None,
+    key_env: KeyEnv = None,
+    free: Free = False,
+    for_benchmark: Annotated[
+        bool,
+        typer.Option("--for-benchmark", help="Draw new questions with it too (llm.benchmark)."),
+    ] = False,
+) -> None:
+    """Put a model of your own into params.yaml.
+
+    It writes llm.answer and llm.judge, and benchmark_model of domains that no recording holds
+    questions of; it says what a run will cost.
+    """
+    project = find_project()
+    settings = model_settings(model, endpoint, key_env=key_env, free=free)
+    provider = make_provider(located(project, settings))
+    section = settings.model_dump(mode="json", exclude_defaults=True)
+    roles = ["llm.benchmark"] if for_benchmark else []
+    roles += ["llm.answer", "llm.judge"]
+    text = changed(project.params, dict.fromkeys(roles, section))
+    params = check_params(text, project.params.name)
+    unwritten = [] if for_benchmark else params.unwritten(project)
+    kept = {
+        f"simulators.{name}.benchmark_model": chosen.benchmark_model
+        for name in params.domains
+        if (chosen := params.simulator(name)).benchmark_model not in (None, settings)
+    }
+    own = {f"simulators.{name}.benchmark_model": section for name in unwritten}
+    if for_benchmark:
+        own, kept = dict.fromkeys(kept, section), {}
+    if own:
+        text = changed(project.params, {**dict.fromkeys(roles, section), **own})
+        params = check_params(text, project.params.name)
+    planned = make_plan(project, params)
+    write_text(project.params, text)
+    typer.echo(f"params.yaml: {' and '.join(roles)} are {settings.provider}: {settings.model}")
+    for place in own:
+        typer.echo(f"{place} is it too: no recording has questions of this domain.")
+    for place, writer in kept.items():
+        named = "" if writer is None else f"{writer.provider}: {writer.model}"
+        typer.echo(f"{place} stays {named}, whose questions these are (--for-benchmark: new ones).")
+    if not for_benchmark:
+        typer.echo("Other questions stay as they are (llm.benchmark; or --for-benchmark).")
+    typer.echo(f"What `simulrag run` will cost:\n{plan_text(planned)}")
+    if provider.key_variable is not None and not provider.key_is_set:
+        typer.echo(f"{provider.key_variable} is not set here; it is to hold the key")
+    if provider.paid and not params.operations.budget.given:
+        typer.echo("A model that costs money needs operations.budget, for example: {usd: 5}")
+
+
+@models_app.command("check")
+def check(as_json: Json = False) -> None:
+    """A tiny call to each model: reached, schema kept, seconds; exit 1 where one fails."""
+    # Each goes the way of every other call (prompt, schema, cache, budget), but is always made. It
+    # is the paid call that needs no budget, since it is asked for by name and takes some hundred
+    # tokens; where one is set it keeps to it.
+    checked = check_models(find_project())
+    show(as_json, [item.model_dump(mode="json") for item in checked], *map(checked_text, checked))
+    if not all(item.works for item in checked):
+        raise typer.Exit(1)
 
 
 class ModelCheck(Record):

@@ -30,11 +30,9 @@ from pydantic import JsonValue
 from flows.hooks import prompts_of
 from flows.params import Params
 from flows.project import Project
-from flows.running.bench import StageResources, located
+from flows.running.bench import StageResources, Waiting, located
 from flows.running.runner import ItemWork, StageContext, chunks, make_folders
-from flows.running.waiting import Waiting
 from flows.stages import stages
-from flows.watch.tracking import Tracker
 from simulators.base import Simulator, validate_call
 from simulators.json_schema import plain_values, read_values, schema_of
 from simulrag.calls import CacheAnswer, CallCache, CallKind, CallResult, call_key
@@ -268,16 +266,12 @@ class StandInRuns(Simulations):
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class DryRunContext(StageContext):
-    """A stage's item on what is stored; ``gates``: what it asked, a model each.
-
-    ``seconds``: how long the calls that are missing would take, on a ``DryLoop``.
-    """
+    """A stage's item on what is stored; the models that it opens are added to ``gates``."""
 
     cache: StoredCalls = field(kw_only=True)
-    gates: list[DryRunGateway] = field(default_factory=list)
-    seconds: float = 0.0
+    gates: list[DryRunGateway] = field(kw_only=True)
 
     @asynccontextmanager
     async def opened(
@@ -324,13 +318,31 @@ class DryRunContext(StageContext):
         return found
 
 
+@dataclass(frozen=True)
+class Rehearsed:
+    """What an item of a stage would ask: ``gates``, a model each.
+
+    ``seconds``: how long the calls that are missing would take, on a ``DryLoop``.
+    """
+
+    stage: Stage
+    item: str
+    gates: tuple[DryRunGateway, ...]
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """``answer-urban``."""
+        return self.stage.named(self.item)
+
+
 async def rehearse(
     project: Project,
     params: Params,
     cache: StoredCalls,
     place: Path,
     given: Sequence[Stage] | None = None,
-) -> AsyncIterator[DryRunContext]:
+) -> AsyncIterator[Rehearsed]:
     """Every stage that asks a model, of those ``given`` or of all, an item at a time.
 
     ``place``: a folder for what they make, with what they read and none of them makes. So are the
@@ -338,19 +350,19 @@ async def rehearse(
     """
     params = params.with_operations(runner="threads")
     scratch = Project(project.root, place)
+    loop = asyncio.get_running_loop()
     for stage in in_order(stages() if given is None else given):
         for item in stage.items(params):
-            results = scratch.results
-            make_folders(stage, results, item)
-            at = DryRunContext(
-                *(stage, scratch, params, item, results, Tracker()),
-                cache=cache,
+            gates: list[DryRunGateway] = []
+            make_folders(stage, scratch.results, item)
+            began = loop.time()
+            await stage.make(
+                DryRunContext(
+                    stage, scratch, params, item, scratch.results, cache=cache, gates=gates
+                )
             )
-            began = asyncio.get_running_loop().time()
-            await stage.make(at)
-            at.seconds = asyncio.get_running_loop().time() - began
             if stage.role is not None:
-                yield at
+                yield Rehearsed(stage, item, tuple(gates), loop.time() - began)
 
 
 def in_order(given: Iterable[Stage]) -> Iterator[Stage]:

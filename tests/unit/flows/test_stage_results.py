@@ -1,4 +1,4 @@
-"""What is said when a benchmark has fewer questions than were asked for."""
+"""What stages say of what they made: a benchmark of too few questions, answers to make again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import pytest
 from flows.params import load_params
 from flows.project import Project
 from flows.running.runner import StageContext, check_coverage
+from flows.stages.answer import holds_failure
 from flows.stages.benchmark import STAGE, _shortened, hints, stage_table
 from flows.watch.tracking import Tracker
 from simulrag.errors import CoverageFailed, ReplyInvalid
 from simulrag.questions.generation import BenchmarkSummary
+from simulrag.records import Answer, AnswerVariant, FinalText
 from simulrag.stage import Outcome
+from tests.making import answer, claim, failed
 from tests.recorded import ROOT
 
 
@@ -76,3 +79,20 @@ def test_a_reply_of_many_problems_is_cut_and_kept_as_a_file(tmp_path: Path) -> N
     said = str(_shortened(ReplyInvalid("t: there is no tool 'fly'; " * 50), file))
     assert said.endswith(f"... (all of it: {file})")
     assert file.read_text().count("there is no tool") == 50
+
+
+RAG = AnswerVariant(method="input_rag", samples=1)
+
+
+@pytest.mark.parametrize(
+    ("record", "again"),
+    [
+        (answer("q", [claim()]), False),
+        (failed("q"), True),
+        (answer("q", [claim(status="error")]), True),
+        (answer("q", [], baselines=(FinalText(line=RAG),)), False),
+        (answer("q", [], baselines=(FinalText(line=RAG, failure="cut"),)), True),
+    ],
+)
+def test_holds_failure(record: Answer, again: bool) -> None:
+    assert holds_failure(record) == again

@@ -1,1 +1,0 @@
-"""What is left to do and what it will cost."""
