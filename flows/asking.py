@@ -139,7 +139,7 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
     """A benchmark question's answer of the last run, and words on who gave it."""
     path = project.results.answers(question.domain)
     known = record_lines(path, Answer) if path.is_file() else iter(())
-    answer = next((one for one in known if one.question_id == question.question_id), None)
+    answer = next((answer for answer in known if answer.question_id == question.question_id), None)
     if answer is None:
         raise InputError(
             f"question {question.question_id} has no stored answer; run `simulrag run`, or answer "
@@ -173,11 +173,11 @@ def answer_by(answer: Answer, method: str | None, budget_percent: float | None) 
     ]
     if not fitting:
         return None
-    final = max(fitting, key=lambda one: (one.line.method == own, one.line.size))
+    final = max(fitting, key=lambda item: (item.line.method == own, item.line.size))
     changes: dict[str, object] = {"final": final}
     if wanted not in MARKED:
         decided = (answer.claims[at].verdict for at in final.selected)
-        verified = any(one is not None and one.status in DECIDED for one in decided)
+        verified = any(item is not None and item.status in DECIDED for item in decided)
         first_look = None if answer.retrieval is None else answer.first_look
         changes |= {"audit": None, "verified": verified, "retrieval": first_look}
     return answer.model_copy(update=changes)

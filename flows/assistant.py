@@ -175,9 +175,9 @@ class AssistantDesk:
 
     def questions(self, domain: str | None = None) -> ToolResult:
         """The benchmark's questions."""
-        found = asking.benchmark_questions(self.project, self._params(domain), domain)
-        listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found]
-        words = "\n".join(f"{one['id']}: {one['text']}" for one in listed)
+        questions = asking.benchmark_questions(self.project, self._params(domain), domain)
+        listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in questions]
+        words = "\n".join(f"{question['id']}: {question['text']}" for question in listed)
         return ToolResult(words or "There is no benchmark yet.", {"questions": listed})
 
     def _simulator(self, params: Params, domain: str, tool: str = "") -> Simulator:
@@ -188,7 +188,11 @@ class AssistantDesk:
         """
         name, settings = params.chosen(domain, self.project.root)
         sources = sources_of(name, settings)
-        own = sources if self.allowed else [one for one in sources if not reaches_out(one[0])]
+        own = (
+            sources
+            if self.allowed
+            else [source for source in sources if not reaches_out(source[0])]
+        )
         if len(own) == len(sources):
             simulator = load(name, settings)
             if self.allowed or not tool or not is_remote(simulator, tool):
@@ -245,10 +249,10 @@ def make_server(desk: AssistantDesk) -> Server[Any]:
             seconds += PROGRESS_S
             words = f"{parameters.name}: running for {seconds:g} s"
             await context.session.report_progress(seconds, None, words)
-        said, wrong = work.result()
+        result, wrong = work.result()
         return types.CallToolResult(
-            content=[types.TextContent(text=said.text)],
-            structured_content=None if wrong else said.fields,
+            content=[types.TextContent(text=result.text)],
+            structured_content=None if wrong else result.fields,
             is_error=wrong,
         )
 

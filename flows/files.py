@@ -61,7 +61,9 @@ def _record(path: Path, number: int, line: str, kind: type[Kind]) -> Kind:
         return kind.model_validate_json(line)
     except ValidationError as error:
         problems = error.errors()
-        other = [one for one in problems if one["type"] in ("missing", "extra_forbidden")]
+        other = [
+            problem for problem in problems if problem["type"] in ("missing", "extra_forbidden")
+        ]
         first = (other or problems)[0]
         where = ".".join(str(part) for part in first["loc"]) or "line"
         what = f"{path}:{number}: {where}: {first['msg']}"

@@ -134,8 +134,8 @@ def rooms() -> pluggy.PluginManager:
 def room_names() -> tuple[str, ...]:
     """The project's own, in order."""
     with suppress(ModuleNotFoundError):
-        found = pkgutil.iter_modules(import_module(FOLDER).__path__)
-        return tuple(sorted(room.name for room in found if room.ispkg))
+        modules = pkgutil.iter_modules(import_module(FOLDER).__path__)
+        return tuple(sorted(room.name for room in modules if room.ispkg))
     return ()
 
 

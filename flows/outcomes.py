@@ -105,11 +105,11 @@ class StageOutcomes:
 
     def all(self) -> list[StageEnd]:
         """Every whole line, in order; a stage that was killed may have left half of one."""
-        found = []
+        ends = []
         for line in self._file.read_bytes().splitlines():
             with suppress(ValidationError):
-                found.append(StageEnd.model_validate_json(line))
-        return found
+                ends.append(StageEnd.model_validate_json(line))
+        return ends
 
     def errors(self) -> list[StageEnd]:
         """The ends with an error."""

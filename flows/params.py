@@ -325,7 +325,7 @@ def _keys_beside(location: tuple[Any, ...]) -> list[str]:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             model = annotation
         else:
-            models = (one for one in args if isinstance(one, type) and issubclass(one, BaseModel))
+            models = (arg for arg in args if isinstance(arg, type) and issubclass(arg, BaseModel))
             model = next(models, model)
     return sorted(model.model_fields)
 

@@ -11,7 +11,9 @@ from flows.files import check_folder
 from flows.imported import STAGES, Imported
 from flows.outcomes import gathered, run_child
 from flows.params import Params, load_params
+from flows.plan import announce
 from flows.project import Project, Results
+from flows.running.bench import pending_words
 from flows.running.runner import StageContext, make_item
 from flows.stages import exports, stage_of, stages
 from flows.watch.tracking import planned
@@ -31,18 +33,12 @@ def retry_failed(project: Project, params: Params) -> None:
 def run_pipeline(project: Project, targets: list[str]) -> int:
     """``dvc repro --keep-going``; pulls the exported calls first where a remote is set."""
     params = load_params(project.params)  # a mistake in it is the user's to see first
-    plan = None
-    if not targets:
-        from flows.plan import announce
-
-        plan = announce(project, params)
+    plan = None if targets else announce(project, params)
     if has_remote(project):
         _pull_calls(project, params)
     with planned(plan.calls() if plan else {}), gathered() as outcomes:
         code = min(1, dvc(project, "repro", "--keep-going", *targets))
         if code and outcomes.only_pending():
-            from flows.running.bench import pending_words
-
             sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
     if code == 0 and not targets:
@@ -56,8 +52,6 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
     A domain whose stage comes through in part, or waits for a batch, keeps none of the others up;
     the report is of those that came through.
     """
-    from flows.plan import announce
-
     given, place = load_params(project.params), Results(out)
     check_folder(out)
     params = questions.placed(project, given, place)
@@ -67,19 +61,15 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
         for domain in params.domains:
             try:
                 for name in STAGES:
-                    _make(name, project, params, place, domain)
+                    make_item(StageContext(stage_of(name), project, params, domain, place))
             except (CallsPending, CoverageFailed) as error:
                 sys.stderr.write(f"{domain}: {error}\n")
                 ended[domain] = error
     if whole := [domain for domain in params.domains if domain not in ended]:
         params = params.model_copy(update={"domains": whole})
-        _make("report", project, params, place)
+        make_item(StageContext(stage_of("report"), project, params, "", place))
         show_table(project, params, place)
     return max((error.exit_code for error in ended.values()), default=0)
-
-
-def _make(name: str, project: Project, params: Params, place: Results, domain: str = "") -> None:
-    make_item(StageContext(stage_of(name), project, params, domain, place))
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:

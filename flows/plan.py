@@ -26,7 +26,7 @@ from flows.running.rehearse import (
     StoredCalls,
     rehearse,
 )
-from flows.stages import exports as exported
+from flows.stages import exports
 from flows.stages import stage_of
 from flows.watch.tracking import duration, say
 from simulators.base import SimulatorError
@@ -88,11 +88,11 @@ class Plan(Record):
 
     def calls(self) -> dict[str, tuple[int, int]]:
         """By stage how many calls are stored, and how many there will be."""
-        found: dict[str, tuple[int, int]] = {}
+        by_stage: dict[str, tuple[int, int]] = {}
         for task in self.tasks:
-            stored, calls = found.get(task.stage, (0, 0))
-            found[task.stage] = (stored + task.cached, calls + task.cached + task.calls)
-        return found
+            stored, calls = by_stage.get(task.stage, (0, 0))
+            by_stage[task.stage] = (stored + task.cached, calls + task.cached + task.calls)
+        return by_stage
 
 
 def make_plan(
@@ -131,7 +131,7 @@ def _plan(
         if questions is not None:
             params = questions.placed(project, params, Results(place))
             given = [stage_of(name) for name in STAGES]
-        for path in exports(project, params, given, outs):
+        for path in _exports(project, params, given, outs):
             cache.import_calls(path)
         found = runner.run(_all(project, params, cache, prices, place, given))
     tasks = found.tasks
@@ -203,21 +203,21 @@ def announce(
     return plan
 
 
-def exports(
+def _exports(
     project: Project,
     params: Params,
     given: Sequence[Stage] | None = None,
     outs: Results | None = None,
 ) -> Iterator[Path]:
     """The exported calls that the stages will take over: they cost nothing."""
-    for name in exported(params, given):
+    for name in exports(params, given):
         for path in (project.recorded / f"{name}.parquet", (outs or project.results).calls(name)):
             if path.is_file():
                 yield path
 
 
 @dataclass
-class Found:
+class PlannedStages:
     """What the stages would ask; ``measured``: the stored calls by model whose time is known."""
 
     tasks: list[TaskPlan] = field(default_factory=list)
@@ -244,8 +244,8 @@ async def _all(
     prices: PriceTable,
     place: Path,
     given: Sequence[Stage] | None,
-) -> Found:
-    found = Found()
+) -> PlannedStages:
+    found = PlannedStages()
     async for rehearsed in rehearse(project, params, cache, place, given):
         item = rehearsed.item
         name = f"{rehearsed.stage.name}@{item}" if item else rehearsed.stage.name
@@ -305,12 +305,12 @@ def _costs(settings: ModelSettings) -> bool:
 
 def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[str, str]:
     pending = {task.model for task in tasks if task.calls and task.usd}
-    found: dict[str, str] = {}
+    dates: dict[str, str] = {}
     for settings in params.models().values():
         price, model = prices.find(settings.full_name), named(settings)
         if price is not None and model in pending:
-            found[model] = price.as_of
-    return found
+            dates[model] = price.as_of
+    return dates
 
 
 def plan_text(plan: Plan) -> str:

@@ -113,12 +113,12 @@ def stored_runs(export: Path) -> list[StoredRun]:
     """The simulator runs of an export of calls; none where there is no file."""
     if not export.is_file():
         return []
-    found = []
+    runs = []
     for row in pl.read_parquet(export).filter(pl.col("kind") == "simulator").iter_rows(named=True):
         request, outputs = json.loads(row["request"]), json.loads(row["response"])
         called = {name: request[name] for name in ("tool", "arguments", "seed")}
-        found.append(StoredRun(**called, outputs=outputs, key=row["key"], row=row))
-    return found
+        runs.append(StoredRun(**called, outputs=outputs, key=row["key"], row=row))
+    return runs
 
 
 async def _made_again(simulator: Simulator, runs: list[StoredRun]) -> dict[str, StoredRun]:

@@ -200,16 +200,16 @@ def questions(
     project, params = open_project()
     if domain is not None:
         params.simulator(domain)
-    found = benchmark_questions(project, params, domain)
-    if not found:
+    asked = benchmark_questions(project, params, domain)
+    if not asked:
         raise InputError("there is no benchmark yet; `simulrag run` makes it, without a call")
-    listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in found]
+    listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in asked]
     width = get_terminal_size((120, 24)).columns
     lines = (
         f"{q.question_id}\n    {q.text}"
         if full
         else shorten(f"{q.question_id} {q.text}", width, placeholder=" ...")
-        for q in found
+        for q in asked
     )
     show(as_json, listed, *lines)
 

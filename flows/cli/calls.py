@@ -78,14 +78,14 @@ def cache_show(
     as_json: Json = False,
 ) -> None:
     """Show a call: what was asked, and what came back. The report names keys."""
-    found = list(islice(read_calls(_place(), key), 2))
-    if len(found) != 1:
-        several = "several calls begin" if found else "no call begins"
+    calls = list(islice(read_calls(_place(), key), 2))
+    if len(calls) != 1:
+        several = "several calls begin" if calls else "no call begins"
         raise InputError(
             f"{several} with {key!r} in this project's cache: name a key from the report, where a "
             "question shows its calls (`simulrag run` reads recorded ones in)"
         )
-    (call,) = found
+    (call,) = calls
     show(as_json, call.model_dump(mode="json", exclude={"latency_s"}), *_told(call))
 
 
@@ -94,8 +94,8 @@ def cache_verify(as_json: Json = False) -> None:
     """Check every row against its key; exit 1 when one does not match."""
     report = verify_cache(_place())
     problems = [f"  {problem.key}: {problem.what}" for problem in report.problems]
-    said = f"{report.rows} rows checked, {len(problems)} problems"
-    show(as_json, report.model_dump(mode="json"), said, *problems)
+    checked = f"{report.rows} rows checked, {len(problems)} problems"
+    show(as_json, report.model_dump(mode="json"), checked, *problems)
     if report.problems:
         raise typer.Exit(1)
 
@@ -111,8 +111,8 @@ def cache_export(file: CacheFile, as_json: Json = False) -> None:
 def cache_import(files: CacheFiles, as_json: Json = False) -> None:
     """Read calls from Parquet files; a row that does not match its key is refused."""
     report = import_cache(_place(), *files)
-    said = f"{report.imported} imported, {report.present} were there"
-    show(as_json, report.model_dump(mode="json"), said)
+    taken = f"{report.imported} imported, {report.present} were there"
+    show(as_json, report.model_dump(mode="json"), taken)
     if report.refused:
         raise InputError(f"{len(report.refused)} rows do not match their keys and were refused")
 
@@ -123,11 +123,11 @@ def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
     places = parse_place(source), parse_place(target)
     report = copy_cache(*places)
     waiting = copy_pending(*places)
-    said = (
+    copied = (
         f"{report.imported} rows copied, {report.present} were there; "
         f"{waiting} calls that wait for a batch copied"
     )
-    show(as_json, report.model_dump(mode="json") | {"pending": waiting}, said)
+    show(as_json, report.model_dump(mode="json") | {"pending": waiting}, copied)
     if report.refused:
         raise InputError(
             f"{len(report.refused)} rows cannot be trusted and were refused (the first: "
@@ -202,10 +202,10 @@ def batch_status(as_json: Json = False) -> None:
     """Ask the providers how far the batches are."""
     with _store() as (store, _):
         batches = status(store)
-        found = counts(store.calls())
-    told = {"calls": found, "batches": [item.model_dump() for item in batches]}
-    counted = ", ".join(f"{n} {state}" for state, n in found.items())
-    show(as_json, told, counted, *map(_progress, batches))
+        states = counts(store.calls())
+    fields = {"calls": states, "batches": [item.model_dump() for item in batches]}
+    counted = ", ".join(f"{n} {state}" for state, n in states.items())
+    show(as_json, fields, counted, *map(_progress, batches))
 
 
 @batch_app.command("import")

@@ -67,10 +67,10 @@ def import_labels(
     labels = _known(project, given, drop_unknown)
     settled = majority_label(labels)
     write_records(path, in_order(labels))
-    open_ones = sum(one.disputed and one.adjudication is None for one in settled.values())
+    waiting = sum(claim.disputed and claim.adjudication is None for claim in settled.values())
     typer.echo(
         f"{len(labels)} labels of {len(settled)} claims -> {path.relative_to(project.root)}; "
-        f"{len(given) - len(labels)} left out; {open_ones} claims wait for an adjudication"
+        f"{len(given) - len(labels)} left out; {waiting} claims wait for an adjudication"
     )
 
 

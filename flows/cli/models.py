@@ -136,7 +136,7 @@ def check_models(project: Project) -> list[ModelCheck]:
         for name, sampling in variants.items():
             alone = settings.model_copy(update={"sampling": sampling, "tasks": {}})
             roles.setdefault(alone.model_dump_json(), ([], alone))[0].append(name)
-    return [_check(project, params.operations, *found) for found in roles.values()]
+    return [_check(project, params.operations, used_by, model) for used_by, model in roles.values()]
 
 
 def _check(
@@ -204,9 +204,9 @@ def _told(error: SimulRAGError) -> dict[str, bool]:
 def checked_text(item: ModelCheck) -> str:
     """A few lines for people."""
     lines = [f"{'ok  ' if item.works else 'FAIL'} {item.model} ({', '.join(item.roles)})"]
-    found = {"reached": item.reached, "structured output": item.structured}
-    shown = [f"{name}: {'yes' if ok else 'no'}" for name, ok in found.items() if ok is not None]
+    seen = {"reached": item.reached, "structured output": item.structured}
+    shown = [f"{name}: {'yes' if ok else 'no'}" for name, ok in seen.items() if ok is not None]
     if item.seconds is not None:
         shown.append(f"{item.seconds:.1f} s a call")
-    told = ("; ".join(shown), item.note, item.problem)
-    return "\n".join([*lines, *(f"     {words}" for words in told if words)])
+    remarks = ("; ".join(shown), item.note, item.problem)
+    return "\n".join([*lines, *(f"     {words}" for words in remarks if words)])

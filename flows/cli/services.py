@@ -43,10 +43,10 @@ def mcp(
 
     if model is not None and not allow:
         raise InputError("--model is of use with --allow-calls-that-cost only")
-    found = find_project(project)
-    load_params(found.params)  # what is wrong there is said before anybody waits
-    os.chdir(found.root)
-    asyncio.run(serve_stdio(AssistantDesk(found, allowed=allow, model=model)))
+    served = find_project(project)
+    load_params(served.params)  # what is wrong there is said before anybody waits
+    os.chdir(served.root)
+    asyncio.run(serve_stdio(AssistantDesk(served, allowed=allow, model=model)))
 
 
 @app.command()

@@ -67,7 +67,7 @@ def new(
     for source, place in STARTER.items():
         text = resources.files("simulators.starter").joinpath(source).read_text(encoding="utf-8")
         file = Path(name, place.format(name=name))
-        write_text(file, re.sub("|".join(words), lambda found: words[found[0]], text))
+        write_text(file, re.sub("|".join(words), lambda match: words[match[0]], text))
         typer.echo(file)
     typer.echo(
         f"\nIt simulates a reservoir; put your own model into {name}/{name}/simulator.py. Then:\n\n"
@@ -139,14 +139,14 @@ def verify() -> None:
 
 def _verify(domain: str, simulator: Simulator, runs: Sequence[RecordedRun]) -> bool:
     some = some_of(runs)
-    found = verify_runs(simulator, some)
-    said = [f"{found.equal} of {len(some)} recorded runs made again came out equal"]
-    if found.close:
-        said.append(f"{found.close} within one step of the last decimal")
-    if found.differences:
-        said.append(f"different: {'; '.join(found.differences)}")
-    typer.echo(f"{domain}: {', '.join(said)}")
-    return not found.differences
+    repeated = verify_runs(simulator, some)
+    words = [f"{repeated.equal} of {len(some)} recorded runs made again came out equal"]
+    if repeated.close:
+        words.append(f"{repeated.close} within one step of the last decimal")
+    if repeated.differences:
+        words.append(f"different: {'; '.join(repeated.differences)}")
+    typer.echo(f"{domain}: {', '.join(words)}")
+    return not repeated.differences
 
 
 def _show(findings: list[Finding]) -> None:
@@ -227,5 +227,5 @@ def build(
     repeated = f", {built.repeated} repeated ones left out" if built.repeated else ""
     typer.echo(f"{out}: {built.manifest.passages} passages of {pages} pages{repeated}")
     for source in built.manifest.sources:
-        told = f"{source.attribution}. Licence: {source.licence}"
-        typer.echo(f"  {source.document}: {source.passages} passages. {told}")
+        credit = f"{source.attribution}. Licence: {source.licence}"
+        typer.echo(f"  {source.document}: {source.passages} passages. {credit}")

@@ -53,9 +53,9 @@ def fires(params: RefreshParams, after: datetime, until: datetime) -> list[datet
 def last_fire(params: RefreshParams, now: datetime) -> datetime:
     """The beginning of the period that ``now`` lies in, which may be ``now`` itself."""
     for window in _LOOK_BACK:
-        found = fires(params, now - window, now)
-        if found:
-            return found[-1]
+        moments = fires(params, now - window, now)
+        if moments:
+            return moments[-1]
     raise InputError(f"operations.refresh.cron: '{params.cron}' has not fired for four years")
 
 

@@ -138,14 +138,14 @@ def pasts(project: Project, params: Params) -> list[Past]:
     """The refreshes that have a branch, newest first."""
     prefix = f"refs/heads/{params.operations.refresh.branch}-"
     lines = git(project, "for-each-ref", "--format=%(refname) %(subject)", f"{prefix}*")
-    found = []
+    refreshes = []
     for line in lines.splitlines():
         ref, _, subject = line.partition(" ")
         words = subject.split()
         if len(words) == 3 and words[0] == SUBJECT:
             branch = ref.removeprefix("refs/heads/")
-            found.append(Past(branch, words[1].rstrip(":"), words[2]))
-    return sorted(found, key=lambda past: past.period, reverse=True)
+            refreshes.append(Past(branch, words[1].rstrip(":"), words[2]))
+    return sorted(refreshes, key=lambda past: past.period, reverse=True)
 
 
 def refresh_params(params: Params, period: str) -> dict[str, object]:
@@ -182,8 +182,8 @@ def _failure(code: int, outcomes: StageOutcomes, period: str) -> tuple[Status, t
     if outcomes.only_pending():
         raise CallsPending(f"refresh {period}: its calls wait for a batch; it goes on after that")
     errors = outcomes.errors()
-    named = [_OF_ERRORS[found.error] for found in errors if found.error in _OF_ERRORS]
-    return (named[0] if named else "failed"), tuple(found.text for found in errors)
+    named = [_OF_ERRORS[end.error] for end in errors if end.error in _OF_ERRORS]
+    return (named[0] if named else "failed"), tuple(end.text for end in errors)
 
 
 def _compare(project: Project, params: Params, before: str, work: Project) -> list[Change]:
@@ -325,10 +325,10 @@ def dvc(project: Project, *arguments: str) -> str:
 def _checked(project: Project, command: list[str]) -> str:
     done = _run(project, command)
     if done.returncode != 0:
-        said = " ".join(done.stderr.split())[-300:]
-        if "not a git repository" in said:
+        reply = " ".join(done.stderr.split())[-300:]
+        if "not a git repository" in reply:
             raise InputError("a refresh ends as a branch: the project must be a git repository")
-        raise EnvironmentFault(f"`{' '.join(command[-4:])}` failed in {project.root}: {said}")
+        raise EnvironmentFault(f"`{' '.join(command[-4:])}` failed in {project.root}: {reply}")
     return done.stdout
 
 

@@ -233,11 +233,11 @@ def pending_words(cache: CachePlace) -> str:
     """One line on everything that waits beside a call cache."""
     store = PendingStore(cache)
     try:
-        found = counts(store.calls())
+        states = counts(store.calls())
     finally:
         store.close()
-    calls = found["waiting"] + found["sent"]
-    return f"{calls} calls pending ({found['sent']} of them sent); {HOW_ON}"
+    calls = states["waiting"] + states["sent"]
+    return f"{calls} calls pending ({states['sent']} of them sent); {HOW_ON}"
 
 
 COLUMNS = ("count", "of them in this run", "tokens in", "tokens out", "USD", "seconds")

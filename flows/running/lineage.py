@@ -84,15 +84,17 @@ def reached(stage: str) -> set[str]:
     What the stages share in flows/ opens and writes, and the values of a room's section are
     parameters: neither changes a result.
     """
-    graph, found = _imports(), set[str]()
+    graph, seen = _imports(), set[str]()
     ahead = {module_of(stage)} & graph.modules
     while ahead:
-        found |= ahead
-        after = {name for one in ahead for name in graph.find_modules_directly_imported_by(one)}
+        seen |= ahead
+        after = {
+            name for module in ahead for name in graph.find_modules_directly_imported_by(module)
+        }
         if REGISTRY in after:
             after |= graph.find_children(FAMILIES)
-        ahead = {name for name in after - found - NO_RESULT if _counts(name)}
-    return found
+        ahead = {name for name in after - seen - NO_RESULT if _counts(name)}
+    return seen
 
 
 def _counts(module: str) -> bool:
@@ -129,26 +131,26 @@ def entry(stage: Stage) -> dict[str, Any]:
     def here(declared: str) -> str:
         return declared.replace("{item}", f"${{item.{stage.each}}}")
 
-    found: dict[str, Any] = {}
+    declared: dict[str, Any] = {}
     if stage.over:
-        found["matrix"] = {stage.each: f"${{{stage.over}}}"}
-    found["cmd"] = f"simulrag stage {stage.name}"
+        declared["matrix"] = {stage.each: f"${{{stage.over}}}"}
+    declared["cmd"] = f"simulrag stage {stage.name}"
     if stage.over:
-        found["cmd"] += here(" --domain {item}")
+        declared["cmd"] += here(" --domain {item}")
     if stage.always:
-        found["always_changed"] = True
+        declared["always_changed"] = True
     deps = [*stage.reads, *(("data/recorded", "prompts") if stage.role else ()), *stage.code]
     deps += code_of(stage)
     if not stage.always:
-        found["deps"] = list(map(here, deps))
+        declared["deps"] = list(map(here, deps))
     sections = [*stage.sections, *(("prompts", f"llm.{stage.role}") if stage.role else ())]
     if sections:
-        found["params"] = list(map(here, sections))
+        declared["params"] = list(map(here, sections))
     outs: list[Any] = list(map(here, stage.makes))
     if stage.role:
         name = stage.named("{item}")
         outs.append({here(f"data/calls/{name}.parquet"): {"persist": True}})
-    found["outs"] = outs
+    declared["outs"] = outs
     if stage.measures:
-        found["metrics"] = [{here(one): {"cache": False}} for one in stage.measures]
-    return found
+        declared["metrics"] = [{here(file): {"cache": False}} for file in stage.measures]
+    return declared

@@ -125,10 +125,10 @@ class StoredGateway(Gateway):
             raise CallsPending(f"'{request.task}' is not stored") from None
         completion = await super().complete(request)
         used = completion.usage
-        told = Length(tokens_in, text_tokens(completion.text), seconds=stored.call.latency_s)
+        length = Length(tokens_in, text_tokens(completion.text), seconds=stored.call.latency_s)
         if used.input_tokens:
-            told = replace(told, tokens_in=used.input_tokens, tokens_out=used.output_tokens)
-        self.stored.setdefault(request.task, {})[key] = told
+            length = replace(length, tokens_in=used.input_tokens, tokens_out=used.output_tokens)
+        self.stored.setdefault(request.task, {})[key] = length
         return completion
 
 
@@ -168,9 +168,9 @@ class DryRunGateway(StoredGateway):
             key = call_key("model", self.key(request))
             known = self.missing[task.name][key]
             tokens = reply_tokens(task, values) + self.hidden_tokens(task.name)
-            told = Length(known.tokens_in, tokens, known.known)
-            self.missing[task.name][key] = told
-            await self._pass(key, told)
+            length = Length(known.tokens_in, tokens, known.known)
+            self.missing[task.name][key] = length
+            await self._pass(key, length)
         schema = {} if task.reply is None else task.reply.model_json_schema()
         shape = "" if task.reply is None else task.reply.__name__
         prompted = Prompted(request.messages, shape, sample_index, self._simulators)
@@ -237,7 +237,7 @@ def reply_tokens(task: Task, values: Mapping[str, object]) -> int:
     if task.step == task.name:
         return task.tokens
     listed = (values.get(name) for name in ("claims", "answers"))
-    items = max((len(one) for one in listed if isinstance(one, list | tuple)), default=0)
+    items = max((len(batch) for batch in listed if isinstance(batch, list | tuple)), default=0)
     return tasks()[task.step].tokens * items
 
 
@@ -312,10 +312,10 @@ class DryRunContext(StageContext):
         bench: StageResources,
     ) -> list[Result]:
         """``work`` over all items in their order, a chunk after the other."""
-        found: list[Result] = []
+        results: list[Result] = []
         for _, part in chunks(what, items, self.params.operations.chunk):
-            found += await together(work(bench, item) for item in part)
-        return found
+            results += await together(work(bench, item) for item in part)
+        return results
 
 
 @dataclass(frozen=True)

@@ -144,12 +144,12 @@ class StageContext:
         items = list(items)
         self.tracker.expect(len(items))
         parts = chunks(what, items, self.params.operations.chunk)
-        found: list[Result] = []
+        made: list[Result] = []
         if there is None:
             for label, part in parts:
-                found += await self._here(label, part, work, bench)
+                made += await self._here(label, part, work, bench)
             bench.waiting.check()
-            return found
+            return made
         done = await together(
             self.tracker.step(label, partial(there.run, partial(work_all, work, part)))
             for label, part in parts
@@ -157,14 +157,14 @@ class StageContext:
         for results in done:
             for result in results:
                 self.tracker.advance()
-                found.append(result)
-        return found
+                made.append(result)
+        return made
 
     async def _here(
         self, label: str, part: list[Item], work: ItemWork[Item, Result], bench: StageResources
     ) -> list[Result]:
         async def unless_waiting(item: Item) -> Result | None:
-            try:
+            try:  # not by bench.waiting.unless: a traceback has a frame less
                 return await work(bench, item)
             except CallsPending:
                 bench.waiting.note()

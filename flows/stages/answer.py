@@ -34,14 +34,14 @@ async def make(context: StageContext) -> Outcome:
         rows = zip(questions, drafts, choices, strict=True)
         answers = await context.over("conclude", rows, partial(_conclude, settings=settings), bench)
         write_records(context.place.answers(context.item), answers)
-    failures = [one.failure.reason if one.failure is not None else None for one in answers]
+    failures = [answer.failure.reason if answer.failure is not None else None for answer in answers]
     answered = Outcome.of(stage_table(context.item, answers), "questions answered", failures)
-    through = [one for one in answers if one.failure is None]
-    found = sum(bool(one.evidence) for one in through)
-    checked = sum(one.verified for one in through)
-    counts = {"questions answered with evidence": (found, len(answers))}
+    through = [answer for answer in answers if answer.failure is None]
+    with_evidence = sum(bool(answer.evidence) for answer in through)
+    checked = sum(answer.verified for answer in through)
+    counts = {"questions answered with evidence": (with_evidence, len(answers))}
     least = context.params.operations.min_coverage
-    warning = little_checked(checked, found, answered.done, least)
+    warning = little_checked(checked, with_evidence, answered.done, least)
     return replace(answered, counts=counts, warning=warning)
 
 

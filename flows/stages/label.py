@@ -74,9 +74,9 @@ def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> 
 def failed(place: Results, domain: str) -> bool:
     """Whether a label or a decomposition failed."""
     labels, finals = place.labels(domain), place.final_claims(domain)
-    if labels.is_file() and any(one.failure for one in read_table(labels, Label)):
+    if labels.is_file() and any(item.failure for item in read_table(labels, Label)):
         return True
-    return finals.is_file() and any(one.failure for one in record_lines(finals, FinalClaims))
+    return finals.is_file() and any(item.failure for item in record_lines(finals, FinalClaims))
 
 
 STAGE = Stage(

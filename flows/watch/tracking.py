@@ -265,11 +265,11 @@ async def tracked(
 def say(text: str) -> None:
     """A line on stderr, and in the log of the flow run where one is watched."""
     sys.stderr.write(f"{text}\n")
-    said = logging.getLogger(server.SAID)
-    said.propagate = False  # it is on the terminal
-    said.setLevel(logging.INFO)
+    log = logging.getLogger(server.SAID)
+    log.propagate = False  # it is on the terminal
+    log.setLevel(logging.INFO)
     if text.strip():
-        said.info(text)
+        log.info(text)
 
 
 def short(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,3 +41,12 @@ class Terminal:
         said = self(*arguments)
         assert said.code == 0, said.err
         return said.out
+
+
+Opened = Callable[[Path], Terminal]
+
+
+@pytest.fixture
+def terminal_in(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Opened:
+    """A terminal in a project's folder."""
+    return lambda project: Terminal(project, monkeypatch, capsys)

@@ -16,7 +16,7 @@ from flows.params import load_params
 from simulrag.records import Question
 from simulrag.testing.loopback import LoopbackServer, question, stand_in
 from tests.integration.projects import ROOT, copy_finished, copy_project, simulrag
-from tests.integration.terminal import Terminal
+from tests.integration.terminal import Opened, Terminal
 
 OTHER = "What happens to idling when the corridor is closed to lorries at night?"
 LOG = {"simulators.urban.settings": {"run_log": "runs.jsonl"}}
@@ -40,10 +40,8 @@ def project(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def terminal(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Terminal:
-    return Terminal(project, monkeypatch, capsys)
+def terminal(project: Path, terminal_in: Opened) -> Terminal:
+    return terminal_in(project)
 
 
 def test_a_question_of_the_benchmark_shows_its_recorded_answer(terminal: Terminal) -> None:
@@ -179,10 +177,8 @@ def test_an_out_folder_that_cannot_be_made_costs_nothing(
     assert runs(terminal) == before
 
 
-def test_a_cache_folder_that_is_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = Terminal(copy_project(tmp_path / "other"), monkeypatch, capsys)
+def test_a_cache_folder_that_is_a_file(tmp_path: Path, terminal_in: Opened) -> None:
+    other = terminal_in(copy_project(tmp_path / "other"))
     (other.project / ".cache").write_text("not a folder")
     said = other("simulate", "urban", "run_scenario")
     assert said.code == 1
@@ -276,10 +272,9 @@ def test_samples_and_budgets_are_the_published_methods(
 def test_use_puts_a_model_into_params_and_says_what_a_run_costs(
     finished: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    terminal_in: Opened,
 ) -> None:
-    own = Terminal(copy_finished(finished, tmp_path / "own"), monkeypatch, capsys)
+    own = terminal_in(copy_finished(finished, tmp_path / "own"))
     said = own("use", "openai:gpt-5-mini")
     assert said.code == 0, said.err
     params = load_params(own.project / "params.yaml")
@@ -296,10 +291,10 @@ def test_use_puts_a_model_into_params_and_says_what_a_run_costs(
 def test_use_names_the_key_and_a_free_server_for_all_roles(
     finished: Path,
     tmp_path: Path,
+    terminal_in: Opened,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    own = Terminal(copy_finished(finished, tmp_path / "own"), monkeypatch, capsys)
+    own = terminal_in(copy_finished(finished, tmp_path / "own"))
     monkeypatch.setenv("LAB_KEY", "sk-planted-4f1d9b7c2e")
     address = "https://models.example.org/v1#m"
     said = own("use", address, "--key-env", "LAB_KEY", "--free", "--for-benchmark")

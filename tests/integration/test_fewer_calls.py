@@ -33,13 +33,6 @@ async def test_the_same_answers_from_a_third_of_the_calls(tmp_path: Path) -> Non
     assert many > 50
 
 
-async def test_an_answer_takes_three_calls(tmp_path: Path) -> None:
-    """A plan, an answer, an audit: what the runs decide, they hold."""
-    answered, calls = await answers(tmp_path)
-    assert calls == 3
-    assert all(item.verified and item.final.statements for item in answered)
-
-
 @pytest.mark.parametrize(
     ("spans", "length"),
     [

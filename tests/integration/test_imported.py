@@ -22,7 +22,7 @@ from tests.integration.projects import (
     stub_roles,
     wait_for_requests,
 )
-from tests.integration.terminal import Terminal
+from tests.integration.terminal import Opened
 
 pytestmark = pytest.mark.slow
 
@@ -37,12 +37,10 @@ def asked(server: LoopbackServer) -> list[str]:
 
 
 def test_from_the_plan_to_the_tables_and_nothing_is_paid_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, terminal_in: Opened
 ) -> None:
     with LoopbackServer(stand_in()) as server:
-        terminal = Terminal(
-            copy_project(tmp_path / "project", **stub_roles(server.url)), monkeypatch, capsys
-        )
+        terminal = terminal_in(copy_project(tmp_path / "project", **stub_roles(server.url)))
         few = ("--benchmark", FOLDER, "--limit", "1")
         planned = terminal.passes("plan", *few)
         assert not server.requests
@@ -114,10 +112,10 @@ def test_a_killed_run_goes_on_and_ctrl_c_says_what_is_kept(tmp_path: Path) -> No
 
 
 def test_without_a_budget_it_states_the_plan_and_makes_no_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, terminal_in: Opened
 ) -> None:
     project = copy_project(tmp_path / "project")
-    terminal = Terminal(project, monkeypatch, capsys)
+    terminal = terminal_in(project)
     with LoopbackServer(stand_in()) as server:
         paid = stub_model(server.url, model="gpt-5-mini", paid=True)
         change_params(project, **{"llm.answer": paid, "llm.judge": paid})
@@ -143,10 +141,9 @@ def test_what_cannot_be_run_is_said(
     command: tuple[str, ...],
     why: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    terminal_in: Opened,
 ) -> None:
-    terminal = Terminal(copy_project(tmp_path / "project"), monkeypatch, capsys)
+    terminal = terminal_in(copy_project(tmp_path / "project"))
     question = Path(FOLDER, "urban.jsonl").read_text().splitlines()[0]
     for name, changes in (
         ("others/others", {}),
@@ -161,9 +158,9 @@ def test_what_cannot_be_run_is_said(
 
 
 def test_all_domains_of_the_authors_repository_are_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, terminal_in: Opened
 ) -> None:
-    terminal = Terminal(copy_project(tmp_path / "project"), monkeypatch, capsys)
+    terminal = terminal_in(copy_project(tmp_path / "project"))
     entry = {"question": "?", "reference_answer": "A.", "derived_quantitative_answer": "3"}
     for name in ("climate", "urban"):
         for file in (f"data/{name}/questions.json", f"data/cache/{name}/simulator_evidence.json"):

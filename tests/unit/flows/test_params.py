@@ -31,13 +31,6 @@ def changed(tmp_path: Path, change: dict[str, object]) -> Path:
     return file
 
 
-def test_the_project_file_is_valid() -> None:
-    params = load_params(ROOT / "params.yaml")
-    assert params.answer.samples >= 1
-    assert set(params.domains) <= set(params.simulators)
-    assert params.prompts is None
-
-
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
