@@ -26,8 +26,7 @@ from flows.running.rehearse import (
     StoredCalls,
     rehearse,
 )
-from flows.stages import exports
-from flows.stages import stage_of
+from flows.stages import exports, stage_of
 from flows.watch.tracking import duration, say
 from simulators.base import SimulatorError
 from simulrag.errors import BudgetMissing, SimulRAGError
