@@ -156,8 +156,7 @@ def environment_of(project: Path, **environment: str) -> dict[str, str]:
     """The environment that a project's commands are run in."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
-    code = f"{project}{os.pathsep}{ROOT}"  # rooms are not copied
-    own = {"PATH": path, "DVC_NO_ANALYTICS": "1", "PYTHONPATH": code}
+    own = {"PATH": path, "DVC_NO_ANALYTICS": "1", "PYTHONPATH": str(project)}
     return {**kept, **own, **environment}
 
 
