@@ -13,6 +13,7 @@ import grimp
 from ruamel.yaml import YAML
 
 from flows.hooks import stages_of_rooms
+from simulrag.method import recipes
 from simulrag.stage import Stage
 
 HEAD = """\
@@ -32,8 +33,8 @@ NO_RESULT = frozenset(
 """Modules that change no result."""
 COUNTED = ("flows.report", "flows.stages")
 """What of flows/ changes results."""
-REGISTRY, FAMILIES = "simulrag.metrics.families", "simulrag.metrics.families"
-"""The registry imports the families that are there."""
+FAMILIES = "simulrag.metrics.families"
+"""It imports the families that are there."""
 FEW = 2
 """So many modules of a package are named one by one."""
 
@@ -91,8 +92,11 @@ def reached(stage: str) -> set[str]:
         after = {
             name for module in ahead for name in graph.find_modules_directly_imported_by(module)
         }
-        if REGISTRY in after:
+        # Neither is seen in the imports: these modules are imported by their names.
+        if FAMILIES in after:
             after |= graph.find_children(FAMILIES)
+        if recipes.__name__ in after:
+            after |= {recipe.module for recipe in recipes.RECIPES.values()}
         ahead = {name for name in after - seen - NO_RESULT if _counts(name)}
     return seen
 
