@@ -385,21 +385,6 @@ class Label(Record):
     failure: str | None = None
 
 
-class HumanLabel(Record):
-    """What one person said of one claim text of one question, by question and claim alone.
-
-    ``adjudication``: a further label that settles a claim on which two others were given.
-    """
-
-    question_id: str = Field(min_length=1)
-    claim_hash: str = Field(pattern="^[0-9a-f]{16}$")
-    text: str = Field(min_length=1)
-    label: LabelValue
-    annotator: str = Field(min_length=1, max_length=60)
-    adjudication: bool = False
-    note: str = Field(default="", max_length=2000)
-
-
 class FinalClaims(Record):
     """The claims of a method's final answer, decomposed by the evaluation's uncapped prompt."""
 

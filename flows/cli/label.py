@@ -14,9 +14,9 @@ from flows.project import Project, find_project
 from simulrag.errors import InputError
 from simulrag.judging import label_studio
 from simulrag.judging.label_studio import read_export
-from simulrag.judging.people import OfferedClaim, in_order, majority_label, offers
+from simulrag.judging.people import HumanLabel, OfferedClaim, in_order, majority_label, offers
 from simulrag.questions.published import read_questions
-from simulrag.records import Answer, HumanLabel, Label
+from simulrag.records import Answer, Label
 
 app = typer.Typer()
 label_app = typer.Typer(no_args_is_help=True, help="Labels by people, which override the judge's.")

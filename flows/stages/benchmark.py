@@ -16,8 +16,7 @@ from flows.running.runner import StageContext
 from flows.watch.tracking import cell, titled_table
 from simulators.base import Simulator
 from simulrag.errors import InputError, NotStored, ReplyInvalid
-from simulrag.questions.by_hand import templates_by_hand
-from simulrag.questions.generation import Benchmark, BenchmarkSummary, generate
+from simulrag.questions.generation import Benchmark, BenchmarkSummary, generate, templates_by_hand
 from simulrag.questions.published import read_questions
 from simulrag.stage import Outcome, Stage
 

@@ -17,7 +17,7 @@ from flows.files import (
 from flows.project import Results, out
 from flows.running.runner import StageContext
 from flows.watch.tracking import titled_table
-from simulrag.judging.people import majority_label
+from simulrag.judging.people import HumanLabel, majority_label
 from simulrag.method.settings import MethodSettings
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.exports import Pricing, no_prices, pricing, read_export
@@ -27,7 +27,7 @@ from simulrag.metrics.headline import Headline, headline
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import csv_of, frame_of
 from simulrag.questions.records import read_templates
-from simulrag.records import Answer, FinalClaims, HumanLabel, Question
+from simulrag.records import Answer, FinalClaims, Question
 from simulrag.stage import Stage
 
 CALLING = ("benchmark", "answer", "label")

@@ -34,9 +34,9 @@ from flows.report.sections.recipes import recipe_table
 from flows.report.traces import Traced
 from flows.running.runner import StageContext
 from flows.watch.tracking import PERIOD
-from simulrag.judging.people import Key, Settled, majority_label
+from simulrag.judging.people import HumanLabel, Key, Settled, majority_label
 from simulrag.questions.published import answered_questions, read_questions
-from simulrag.records import DOCUMENT_TOOL, Answer, HumanLabel, Question
+from simulrag.records import DOCUMENT_TOOL, Answer, Question
 from simulrag.stage import Role, Stage
 
 if TYPE_CHECKING:

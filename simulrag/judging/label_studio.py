@@ -13,8 +13,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from simulrag.errors import InputError, first_problem
-from simulrag.judging.people import LABELERS_PER_CLAIM, OfferedClaim
-from simulrag.records import HumanLabel, LabelValue
+from simulrag.judging.people import LABELERS_PER_CLAIM, HumanLabel, OfferedClaim
+from simulrag.records import LabelValue
 
 LABEL_VALUES: tuple[LabelValue, ...] = get_args(LabelValue)
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pydantic import Field
+
 from simulrag.errors import InputError
 from simulrag.records import (
     Answer,
     Claim,
-    HumanLabel,
     Label,
     LabelValue,
     Question,
@@ -24,6 +25,21 @@ Key = tuple[str, str]
 
 LABELERS_PER_CLAIM = 2
 """People who should label each claim."""
+
+
+class HumanLabel(Record):
+    """What one person said of one claim text of one question, by question and claim alone.
+
+    ``adjudication``: a further label that settles a claim on which two others were given.
+    """
+
+    question_id: str = Field(min_length=1)
+    claim_hash: str = Field(pattern="^[0-9a-f]{16}$")
+    text: str = Field(min_length=1)
+    label: LabelValue
+    annotator: str = Field(min_length=1, max_length=60)
+    adjudication: bool = False
+    note: str = Field(default="", max_length=2000)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from flows.cli.label import label_app
 from flows.files import read_records, write_records, write_table
 from flows.project import Project
 from simulrag.errors import InputError
-from simulrag.judging.people import in_order
-from simulrag.records import HumanLabel, Label
+from simulrag.judging.people import HumanLabel, in_order
+from simulrag.records import Label
 from tests.unit.metrics.people import annotation
 from tests.unit.metrics.synthetic import study
 

@@ -11,8 +11,8 @@ import pytest
 
 from simulrag.errors import InputError
 from simulrag.judging.label_studio import config, read_export, tasks
-from simulrag.judging.people import OfferedClaim, majority_label, offers
-from simulrag.records import HumanLabel, claim_hash
+from simulrag.judging.people import HumanLabel, OfferedClaim, majority_label, offers
+from simulrag.records import claim_hash
 from tests.making import answer, claim, label, question
 from tests.unit.metrics.people import annotation, given, offer
 from tests.unit.metrics.synthetic import Study, study

@@ -11,8 +11,7 @@ from simulators.joined import JoinedSimulator
 from simulators.library import LibrarySimulator
 from simulators.library.builder import build_corpus
 from simulrag.calls import CallCache
-from simulrag.method.queries import problems_of
-from simulrag.method.retrieval import retrieve
+from simulrag.method.retrieval import problems_of, retrieve
 from simulrag.method.simulation import Simulations
 from simulrag.models.prompts import packaged_prompts
 from simulrag.records import Retrieval

@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from simulrag.judging.people import majority_label
+from simulrag.judging.people import HumanLabel, majority_label
 from simulrag.metrics.domain import DomainData, domain_data, labels_by_question
 from simulrag.metrics.families import measure
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import frame_of, rows_of, select
-from simulrag.records import Answer, FinalClaims, HumanLabel, Label, Question
+from simulrag.records import Answer, FinalClaims, Label, Question
 from tests.making import question
 from tests.unit.metrics.synthetic import Study
 

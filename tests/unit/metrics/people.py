@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulrag.judging.people import OfferedClaim
-from simulrag.records import HumanLabel, LabelValue, claim_hash
+from simulrag.judging.people import HumanLabel, OfferedClaim
+from simulrag.records import LabelValue, claim_hash
 
 
 def given(

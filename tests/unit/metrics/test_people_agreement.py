@@ -13,8 +13,9 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
+from simulrag.judging.people import HumanLabel
 from simulrag.metrics.families.agreement import JUDGE, JUDGE_DECIDED, PEOPLE, fleiss_kappa
-from simulrag.records import HumanLabel, LabelValue
+from simulrag.records import LabelValue
 from tests.unit.metrics.measuring import measured_study, row
 from tests.unit.metrics.people import given
 from tests.unit.metrics.synthetic import Study, study

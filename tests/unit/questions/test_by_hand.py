@@ -12,7 +12,7 @@ import yaml
 
 from simulators.starter import Starter
 from simulrag.errors import InputError
-from simulrag.questions.by_hand import templates_by_hand
+from simulrag.questions.generation import templates_by_hand
 from simulrag.questions.published import read_questions
 from simulrag.questions.records import SetUpTemplate
 from simulrag.questions.scenarios import scenario_stream

@@ -15,9 +15,9 @@ from flows.project import Project, Results
 from flows.report.run import LabelTable
 from flows.stages.report import write
 from simulrag.errors import InputError
-from simulrag.judging.people import majority_label
+from simulrag.judging.people import HumanLabel, majority_label
 from simulrag.metrics.table import write_table as write_metrics
-from simulrag.records import HumanLabel, Label, claim_hash
+from simulrag.records import Label, claim_hash
 from tests.unit.metrics.synthetic import study
 from tests.unit.report.made import RECORDED, rows
 
