@@ -55,7 +55,7 @@ def find_answer(
     budget_percent: float | None = None,
     samples: int | None = None,
 ) -> ShownAnswer:
-    """The stored answer of a benchmark question; any other is answered anew, by ``model`` each.
+    """Find a benchmark question's stored answer; answer any other, or with ``model`` each, anew.
 
     Without a ``domain`` it is the question's own, with AUTO the one that a room chooses. Raises
     InputError for a domain or a question that is not known, and ModelError for one that failed.

@@ -1,4 +1,7 @@
-"""SimulRAG for assistants: its questions, simulators and method as tools of an MCP server."""
+"""SimulRAG for assistants: its questions, simulators and method as tools of an MCP server.
+
+``AssistantDesk`` is what an assistant can ask for, without MCP; ``make_server`` speaks it.
+"""
 
 from __future__ import annotations
 

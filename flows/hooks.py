@@ -104,9 +104,9 @@ class Specifications(Protocol):
 
     @_specified
     def listed_commands(self) -> Listing:
-        """Its commands; a group that is there already gets those of the room's further to its own.
+        """Its commands, each with the first line of its help.
 
-        The first line of each is its help's.
+        Those of a group that is there already go beside the group's own.
         """
 
     @_specified(firstresult=True)

@@ -270,7 +270,7 @@ async def _made(
 
 
 def _check_simulator(simulator: object) -> None:
-    """Raise InputError for what is neither a name nor an object of the protocol."""
+    """Raise InputError for what is no name and no object of the protocol, with what to give."""
     if isinstance(simulator, str):
         return
     if isinstance(simulator, type):
@@ -307,7 +307,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 
 
 def _check_kinds(**arguments: object) -> None:
-    """Raise InputError for an argument of a kind that cannot be."""
+    """Raise InputError for an argument of a kind that cannot be, with what to give instead."""
     for name, value in arguments.items():
         kinds, instead = _KINDS[name]
         if not isinstance(value, kinds) or isinstance(value, bool):

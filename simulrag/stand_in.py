@@ -165,14 +165,14 @@ def draw(*seeds: object) -> int:
 
 
 def sentence(*seeds: object) -> str:
-    """Write a sentence of made-up words, as long as a claim; other seeds give other words."""
+    """Write made-up words, about as long as a claim; other seeds give other words."""
     letters = hashlib.shake_256(repr(seeds).encode()).hexdigest(4 * _WORDS).translate(_LETTERS)
     words = (letters[start : start + 8] for start in range(0, len(letters), 8))
     return f"{MARK} {' '.join(words)}."
 
 
 def prose(prompted: Prompted, tokens: int) -> str:
-    """Write sentences to about that many tokens; what no other sample says comes last."""
+    """Write sentences to about that many tokens; what another sample leaves out comes last."""
     wanted = max(1, round(tokens / SENTENCE_TOKENS))
     shared = round(_SHARED * wanted)
     texts = [sentence(prompted.seed, number) for number in range(shared)]

@@ -91,7 +91,7 @@ class LazyGroup(TyperGroup):
                     self.modules.setdefault(name, []).append(module)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 the base's
-        """The command; that of several modules is a group with the commands of all of them."""
+        """Import a command; one of several modules is a group with the commands of all of them."""
         command: Any = None
         for module in self.modules.get(cmd_name, ()):
             info = TyperInfo(import_module(module).app)
@@ -146,7 +146,7 @@ def _simulrag(
 
 
 def every_command() -> Iterator[tuple[str, Any]]:
-    """Each command with its whole name, such as ``cache stats``, and each group."""
+    """List each command with its whole name, such as ``cache stats``, and each group."""
 
     def below(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         for name in sorted(group.commands):

@@ -1,4 +1,8 @@
-"""``simulrag cache`` and ``batch``: calls that are stored, and calls that wait for a batch."""
+"""``simulrag cache`` and ``batch``: calls that are stored, and calls that wait for a batch.
+
+What is stored is checked and carried to other places; what waits in mode deferred goes to batches
+or a file, and comes back.
+"""
 
 from __future__ import annotations
 

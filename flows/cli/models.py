@@ -99,9 +99,9 @@ def use(
 @models_app.command("check")
 def check(as_json: Json = False) -> None:
     """A tiny call to each model: reached, schema kept, seconds; exit 1 where one fails."""
-    # Each goes the way of every other call (prompt, schema, cache, budget), but is always made. It
-    # is the paid call that needs no budget, since it is asked for by name and takes some hundred
-    # tokens; where one is set it keeps to it.
+    # Each goes the way of every other call (prompt, schema, cache, budget), but is always made: its
+    # row is written anew. It is the paid call that needs no budget, since it is asked for by name
+    # and takes some hundred tokens; where one is set it keeps to it.
     checked = check_models(find_project())
     show(as_json, [item.model_dump(mode="json") for item in checked], *map(checked_text, checked))
     if not all(item.works for item in checked):

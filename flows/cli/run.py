@@ -1,4 +1,7 @@
-"""``simulrag run``, ``retry``, ``plan``, ``params``, ``record``, ``table``: the whole pipeline."""
+"""``simulrag run``, ``retry``, ``plan``, ``params``, ``record``, ``table``: the whole pipeline.
+
+``run`` and ``retry`` are thin words around ``dvc repro``.
+"""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def interval(row: Measurement | None, signed: bool = False, places: int | None =
 
 
 def best(found: Sequence[Measurement | None], *, lowest: bool = False) -> set[int]:
-    """Find the highest values (``lowest``: the lowest) and those that may be it, by index.
+    """Find the highest value (``lowest``: the lowest) and those that may be it, by index.
 
     May be: the 95 % interval holds the best value.
     """
@@ -148,7 +148,7 @@ def budget(row: Measurement) -> str:
 
 
 def kappas(rows: Iterable[Measurement]) -> dict[str, Callable[[Measurement], str]]:
-    """Return the column that tells lines with kappa from those without, where there are any."""
+    """Return the column that tells lines with kappa from those without, if any are without."""
     if not any(row.kappa == 0 for row in rows):
         return {}
     return {
@@ -290,7 +290,7 @@ def dot_figure(
     choice: tuple[str, str] | None = None,
     leading: bool = True,
 ) -> Figure:
-    """Draw a dot with its interval a row, under its name; ``shares``: and its value in percent."""
+    """Draw a dot and its interval a row, below the row's name; ``shares``: and its percentage."""
     drawn = []
     for title, row, look in rows:
         said = f"{title}: {interval(row)}, {count(row.n)} {of}"

@@ -59,7 +59,7 @@ class DomainTable:
 
     @classmethod
     def of(cls, name: str, rows: Iterable[Measurement]) -> DomainTable:
-        """From its rows."""
+        """Make the table of a domain from its rows."""
         families: dict[str, dict[str, list[Measurement]]] = {}
         for row in rows:
             families.setdefault(row.family, {}).setdefault(row.metric, []).append(row)

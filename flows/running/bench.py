@@ -286,7 +286,10 @@ def cost_rows(
 async def show_calls(
     tracker: Tracker, gateway: Gateway, project: Project, name: str, outcome: Outcome
 ) -> None:
-    """Show a stage's table, coverage and cost in the UI, where it runs."""
+    """Show in the UI, where it runs, what every stage that asks a model ends with.
+
+    That is its table, and its coverage and cost.
+    """
 
     def costs() -> list[dict[str, Cell]]:
         price = read_prices(project.prices).find(gateway.settings.full_name)

@@ -1,5 +1,8 @@
 """What is seen of a stage: its progress, and a flow of Prefect where somebody watches.
 
+Progress is a bar on a terminal, a line a minute elsewhere, in the Prefect UI the same. Counted are
+model calls of those that a plan expects or, where none was made, questions in a step.
+
 Prefect watches; it decides nothing. A task is a step over a chunk of questions with no cache of
 its own, since every call inside is in the call cache. The body runs once whatever becomes of the
 server, and where no server answers Prefect is not imported.
@@ -309,7 +312,7 @@ def cell(text: str) -> str:
 
 
 def little_checked(checked: int, with_evidence: int, answered: int, least: float) -> str:
-    """The warning of answers that were never checked; "" where at least this share was."""
+    """Write the warning of answers that were never checked; "" where at least this share was."""
     if answered == 0 or checked / answered >= least:
         return ""
     parts = []

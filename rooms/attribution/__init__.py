@@ -1,7 +1,7 @@
 """Which evidence supports a claim: documents, the simulator, or one item of them.
 
-``game``, ``intervention`` and ``sources`` are pure arithmetic over chances; ``attribute`` asks a
-model for the chances of a question's claims, and ``counterfactual`` runs the simulator again.
+``game`` and ``intervention`` are pure arithmetic over chances; ``attribute`` asks a model for the
+chances of a question's claims, and runs the simulator again.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def params_section() -> tuple[str, type[AttributionParams]]:
 
 @hookimpl
 def prompt_folder(folder: Path) -> Path:
-    """Return its folder beside the project's."""
+    """Return its folder of prompts, within the project's."""
     return folder / "attribution"
 
 
 @hookimpl
 def report_part() -> PartOfReport:
-    """Return its section with what that reads."""
+    """Return its section of the report, and what that reads."""
     from rooms.attribution.page import READS, SECTION, read
 
     return PartOfReport(SECTION, READS, read)

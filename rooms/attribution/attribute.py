@@ -53,7 +53,7 @@ class Rerun:
 async def rerun(
     evidence: Evidence, claims: int, chances: Chances, simulations: Simulations
 ) -> Rerun:
-    """Run one run again without its arguments, and compare each of ``claims`` claims.
+    """Find out what the arguments of one run do for each of ``claims`` claims, by a second run.
 
     The same tool and seed with the tool's own defaults, where it has any. A counterfactual equal to
     the run gives exactly 0 and costs nothing; one that fails gives no value. Raises ModelError as
@@ -235,7 +235,10 @@ class _OneQuestion:
         )
 
     def _left_out(self, item: int, known: Mapping[frozenset[int], float]) -> float | None:
-        """Return what leaving one item out costs, beside a Shapley value."""
+        """Return what leaving one item out costs.
+
+        Beside a Shapley value alone, which asks for most sets anyway.
+        """
         without = self.all - {item}
         if self.settings.estimator != "shapley" or without not in known:
             return None

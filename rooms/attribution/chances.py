@@ -1,5 +1,7 @@
 """The chance that a claim holds, given a part of the evidence, and the parts that there are.
 
+Every simulator run is an item of the evidence, and so is every passage of a document.
+
 Two ways, never mixed in one table. ``verdicts``: the verification step judges the claim against
 that part: aligned is 1, contradicted 0 and silent 0.5; nothing shown is silent, without a call.
 ``stated``: the model states a number, ``repeats`` times, averaged. A third way of the literature,

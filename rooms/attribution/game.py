@@ -62,7 +62,7 @@ def shapley(
 
 
 def leave_one_out(value: Value, n: int) -> list[float]:
-    """Return value(all) - value(all but the item); two items that say the same both get 0."""
+    """Return value(all) - value(all but the item), a ranking; two that say the same both get 0."""
     asked, every = _once(value, n), frozenset(range(n))
     return [asked(every) - asked(every - {item}) for item in range(n)]
 
@@ -145,7 +145,7 @@ class Shares(Record):
 
 
 def by_source(conditions: FourChances) -> Shares:
-    """Return the Shapley values of two sources: the gain of each, averaged over both orders."""
+    """Return the Shapley values of the two sources: gains averaged over who is shown first."""
     c = conditions
     return Shares(
         simulator=0.5 * ((c.simulator - c.none) + (c.both - c.documents)),

@@ -1,4 +1,7 @@
-"""Which evidence the claims stand on, as the report and ``simulrag ask --why`` show it."""
+"""Which evidence the claims stand on, as the report and ``simulrag ask --why`` show it.
+
+The section is there where the stage ``attribution`` was run.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ def read(outs: RunOutputs) -> dict[str, Attributed]:
 def counted(
     attributions: Iterable[Attribution], labels: LabelTable, threshold: float
 ) -> Attributed:
-    """Return the classes of a domain's claims, its questions gone through once."""
+    """Count the classes of a domain's claims, its questions gone through once."""
     claims: Counter[Support | None] = Counter()
     judged: Counter[tuple[Support | None, str]] = Counter()
     sources: dict[str, None] = {}
@@ -120,7 +123,7 @@ def counted(
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Yield each domain's classes and, with an estimator of items, the items' values."""
+    """Yield a domain's classes and, with an estimator of items, values; nothing where not run."""
     by_domain: Mapping[str, Attributed] = run.rooms.get("attribution", {})
     for domain, attributed in by_domain.items():
         yield _classes(domain, attributed)
@@ -189,7 +192,7 @@ def _items(domain: str, attributed: Attributed, tools: Sequence[str]) -> Table:
 
 
 def _planted(domain: str, rows: Sequence[Measurement]) -> Table:
-    """Show whether the share falls to the passage that decides."""
+    """Show whether the share falls to the passage that decides, among other questions'."""
     by_name = {row.metric: row for row in rows}
     first = by_name["largest_is_planted"]
     means = (interval(by_name[name], signed=True) for name in ("all_adds", "planted", "another"))

@@ -122,7 +122,7 @@ def attribution_rows(
     settings: MetricSettings,
     domain: str,
 ) -> Iterator[Measurement]:
-    """Yield ``stands_on``, the share of claims a class, and ``gain``, what a source adds.
+    """Yield ``stands_on``: the share of claims a class; ``gain``: what a source adds to a chance.
 
     Of items by tool: ``item_value``, ``item_left_out`` (beside a Shapley value) and
     ``item_supports``, the share with a value of at least ``threshold``. ``scenarios`` by question.
@@ -148,36 +148,33 @@ def attribution_rows(
         yield row("stands_on", values, len(claims), level=name)
     for name in Shares.model_fields:
         values = [
-            (at, getattr(attribution.shares, name))
-            for at, attribution in claims
-            if attribution.shares is not None
+            (scenario, getattr(claim.shares, name))
+            for scenario, claim in claims
+            if claim.shares is not None
         ]
         yield row("gain", values, len(claims), level=name)
     items: dict[str, list[tuple[str, ItemValue]]] = {}
     for scenario, item in ((at, item) for at, claim in claims for item in claim.items):
         items.setdefault(item.item.partition("#")[0], []).append((scenario, item))
     for tool, own in sorted(items.items()):
-        values = [
-            (at, attribution.value) for at, attribution in own if attribution.value is not None
-        ]
+        values = [(scenario, item.value) for scenario, item in own if item.value is not None]
         yield row("item_value", values, len(own), tool=tool)
         left_out = [
-            (at, attribution.left_out)
-            for at, attribution in own
-            if attribution.left_out is not None
+            (scenario, item.left_out) for scenario, item in own if item.left_out is not None
         ]
         if left_out:
             yield row("item_left_out", left_out, len(own), tool=tool)
-        supports = [(at, float(value >= threshold)) for at, value in values]
+        supports = [(scenario, float(value >= threshold)) for scenario, value in values]
         yield row("item_supports", supports, len(own), tool=tool)
 
 
 def planted_rows(
     results: Sequence[Planted], settings: MetricSettings, domain: str
 ) -> Iterator[Measurement]:
-    """Yield what all evidence adds to a claim's chance, and what leaving a passage out costs.
+    """Yield the measures of planted evidence.
 
-    ``planted``, ``another``: of that passage. ``largest_is_planted``: the share of claims.
+    ``all_adds``: what all evidence adds to a claim's chance; ``planted``, ``another``: what is lost
+    where that passage is left out; ``largest_is_planted``: the share of claims.
     """
     values: dict[str, list[tuple[str, float]]] = {
         name: [] for name in ("all_adds", "planted", "another", "largest_is_planted")

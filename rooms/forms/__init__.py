@@ -33,13 +33,13 @@ def params_section() -> tuple[str, type[FormsParams]]:
 
 @hookimpl
 def prompt_folder(folder: Path) -> Path:
-    """Return its folder beside the project's."""
+    """Return its folder of prompts, within the project's."""
     return folder / "forms"
 
 
 @hookimpl
 def report_part() -> PartOfReport:
-    """Return its section with what that reads."""
+    """Return its section of the report, and what that reads."""
     from rooms.forms.page import READS, SECTION, read
 
     return PartOfReport(SECTION, READS, read)

@@ -1,4 +1,7 @@
-"""Stage ``forms_answer``: a source's questions by form, under every condition."""
+"""Stage ``forms_answer``: a source's questions by form, under every condition.
+
+A condition is what a question is answered from: nothing, a library, a simulator, or both.
+"""
 
 from __future__ import annotations
 
@@ -176,17 +179,17 @@ async def work(
 
 
 def seed_of(params: Params, source: str) -> int:
-    """Return the seed of the simulator that answers a source's questions; 0 without one."""
+    """Return the seed of the simulator behind a source's answers; 0 without one."""
     names = params.room(FormsParams).answer.evidence.get(source, (source,))
     choices = [params.simulators[name] for name in names if name in params.simulators]
     return next((choice.seed for choice in choices if choice.name != "library"), 0)
 
 
 def evidence_of(project: Project, params: Params, source: str) -> dict[Condition, Simulator]:
-    """Load what a source's questions are answered from, by condition but "nothing".
+    """Load what a source's questions are answered from, by condition.
 
-    Those that ``forms.answer.evidence`` names, else its own documents and its own simulator.
-    Raises InputError for names that are unknown, or two of one kind.
+    "nothing" is not among them. Those that ``forms.answer.evidence`` names, else its own documents
+    and its own simulator. Raises InputError for names that are unknown, or two of one kind.
     """
     chosen: dict[Condition, Chosen] = {}
     names = params.room(FormsParams).answer.evidence.get(source)

@@ -60,7 +60,7 @@ _SHOWN_OPTION = re.compile(r"^ +([a-d])\) (.*)$", re.M)
 
 
 def _right_ones(prompted: Prompted) -> object:
-    """Return the right option of a stand-in, else the one whose number stands in the contexts."""
+    """Choose the right option of a stand-in, else the one whose number stands in the contexts."""
     known = numbers(prompted.text("source_text"))
 
     def fits(option: str) -> bool:
@@ -143,7 +143,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 async def audited(
     ask: Asker, questions: Sequence[Formed], given: Iterable[str] = ()
 ) -> list[Formed]:
-    """Audit the questions of one seed. Raises ModelError.
+    """Return the questions of one seed with what the audits say. Raises ModelError.
 
     A second reader answers them from the contexts, then an auditor reads question and answers.
     """

@@ -20,7 +20,11 @@ MAKES = ("data/sources",)
 
 
 def write(project: Project, params: Params, place: Results) -> None:
-    """Write the hashes of every source's documents; none of a source without."""
+    """Write the hashes of every source's documents; none of a source without.
+
+    They are what lineage knows of documents, which may lie outside of the project, where no
+    dependency of DVC reaches.
+    """
     wanted = params.room(FormsParams)
     check_folder(places.documents(place, "any").parent)  # an out, also where nothing is asked about
     for source in wanted.sources:

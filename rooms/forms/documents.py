@@ -132,7 +132,7 @@ def contexts_of(
 def from_documents(
     documents: Documents, ask: Asker, source: str, *, seed: int, contexts: int, threshold: float
 ) -> list[Seed]:
-    """Return a seed a passage: a base question, one that evolves from it, and a cloze."""
+    """Return a seed a passage, each giving a base question, one that evolves from it, a cloze."""
 
     def one(rank: int, number: int) -> Seed:
         scenario_id = f"{source}-{documents.passages[number].id}"

@@ -1,4 +1,14 @@
-"""Questions by form in files: read from published tables and ours, and exported for others."""
+"""Questions by form in files: read from published tables and ours, and exported for others.
+
+Read are ClimaQA's published tables, any CSV or JSONL, and files of ours. ClimaQA's columns:
+Question, Options ("a) ..." and so on, parted by lines of hyphens), Answer (a letter where there are
+options), Complexity (BASE, REASONING, HYPOTHETICAL), Validation (True where experts approved) and,
+in some, Context.
+
+lm-evaluation-harness reads a folder of task files (YAML) beside their data, one task a form, with
+``--include_path``. inspect_ai's ``json_dataset`` reads a line a sample by its own field names:
+https://inspect.aisi.org.uk/datasets.html.
+"""
 
 from __future__ import annotations
 
@@ -212,7 +222,7 @@ _TASKS: Mapping[str, Mapping[str, Any]] = {
 
 
 def lm_eval_files(questions: Sequence[Formed], name: str, folder: str) -> dict[str, str]:
-    """Return by file name a task and its data for each form; they will lie in ``folder``."""
+    """Return by file name a task and its data for each form there is; they go to ``folder``."""
     files: dict[str, str] = {}
     for form, lines in _lines(questions, _row):
         task = {
@@ -230,7 +240,10 @@ def lm_eval_files(questions: Sequence[Formed], name: str, folder: str) -> dict[s
 
 
 def inspect_files(questions: Sequence[Formed], name: str) -> dict[str, str]:
-    """Return samples for ``json_dataset`` by file name; a choice's target is its letter."""
+    """Return by file name samples of each form, for ``json_dataset``.
+
+    A choice's target is its letter.
+    """
     return {f"{name}-{form}.jsonl": lines for form, lines in _lines(questions, _sample)}
 
 

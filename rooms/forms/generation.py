@@ -180,7 +180,7 @@ async def attempt(writing: Awaitable[Formed | Rejection]) -> Formed | Rejection:
 
 
 def in_turn(rank: int) -> tuple[bool, Level]:
-    """Return of the n-th seed whether its first question is a choice, and its heir's level."""
+    """Tell of the n-th seed whether its first question is a choice, and its heir's level."""
     return rank % 2 == 0, ("reasoning", "hypothetical")[rank // 2 % 2]
 
 

@@ -1,4 +1,10 @@
-"""Stage ``forms_metrics``: the measures of answers by form; a judge sees the freeform ones."""
+"""Stage ``forms_metrics``: the measures of answers by form; a judge sees the freeform ones.
+
+The long table of a source's answers has every condition, and one condition minus another. Its
+families are ``forms``, the measures by method (the condition that was answered under) and level
+(base, reasoning, hypothetical, overall), and ``form_comparisons``, one condition minus
+``baseline``, as in the core's comparisons.
+"""
 
 from __future__ import annotations
 
@@ -205,7 +211,7 @@ async def make(at: StageContext) -> Outcome:
 
 
 def judging(params: Params) -> Params:
-    """Return parameters whose judge samples as factual accuracy needs it."""
+    """Return the parameters with the judge's sampling as the variant of factual accuracy needs."""
     judge_settings, variant = params.model("judge"), params.room(FormsParams).metrics.factual
     if variant != "logprobs":
         return params
@@ -235,7 +241,7 @@ async def work(bench: StageResources, pair: QuestionAnswer, params: Params) -> F
 
 
 def table(source: str, scores: list[FormScore], params: Params) -> list[Measurement]:
-    """Return the table's rows, with the encoder and the evaluator in the metrics' names."""
+    """Return the long table's rows, the encoder's and evaluator's names in those of metrics."""
     wanted, evaluator = params.room(FormsParams).metrics, params.model("judge").model
     how = f"{evaluator}, stated" if wanted.factual == "stated" else evaluator
     names = {name: f"{name}[{NAME}]" for name in ("bertscore", "ps")}

@@ -162,7 +162,7 @@ def _calibration(source: str, stated: Sequence[tuple[float, bool]]) -> Table:
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Yield of each source its measures by form, differences, examples, and published tables."""
+    """Yield of each source its measures by form, differences, examples; the published tables."""
     forms: FormsFound | None = run.rooms.get("forms")
     if forms is None:
         return

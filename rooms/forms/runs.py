@@ -172,7 +172,7 @@ class _Scenario:
         return make.cloze(reply.statement, result.term, self._choices(ask))
 
     def _choices(self, ask: Ask) -> str:
-        """Say the words that a term is one of; of classes with the sizes where they begin."""
+        """Name the words that a term is one of; of classes with the sizes at which each begins."""
         unit = self._unit(ask)
         named = [
             f"{c.name} (size from {c.from_magnitude:g} {unit}".rstrip() + ")" for c in ask.classes
@@ -243,7 +243,7 @@ class _Scenario:
 
 
 def _distance(one: SampledScenario, other: SampledScenario) -> float:
-    """Measure how far apart two scenarios are: relative steps of numbers, 1 a word."""
+    """Measure how far apart a template's scenarios are: relative steps of numbers, 1 a word."""
     return sum(
         _step(value, theirs.arguments.get(name))
         for ours, theirs in zip(one.calls, other.calls, strict=True)

@@ -1,4 +1,12 @@
-"""The measures of single answers, which tables are made from."""
+"""The measures of single answers, which tables are made from.
+
+Whether a reference answer supports a given one, as an evaluator sees it (ClimaQA, section 3.2).
+Published: the evaluator is shown the reference as evidence and says SUPPORTS or REFUTES; the
+probabilities of the two labels' first tokens are normalised (arXiv 2410.16701), and smoothed to the
+factual accuracy. What it gives depends on how saturated the evaluator's probabilities are, so
+values of two evaluators are not comparable. An evaluator without log-probabilities states its
+probability in one reply, which arithmetic on numbers then checks.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +63,7 @@ class Factual(Record):
 
 
 def label_masses(tokens: FirstTokens) -> tuple[float, float]:
-    """Sum the probabilities of tokens that begin SUPPORTS alone, and REFUTES alone."""
+    """Sum the probabilities of tokens that begin SUPPORTS, or REFUTES, and not the other."""
     masses = [0.0, 0.0]
     for token, logprob in tokens:
         begun = token.strip().casefold()
@@ -102,7 +110,7 @@ async def judge(
 def smoothed(probability: float, temperature: float = TEMPERATURE) -> float:
     """Return the logistic of logit(p) / T. Raises ValueError outside of 0 to 1, or T <= 0.
 
-    Section 3.2; equal to p^(1/T) / (p^(1/T) + (1 - p)^(1/T)).
+    0 and 1 stay. Section 3.2 of ClimaQA; equal to p^(1/T) / (p^(1/T) + (1 - p)^(1/T)).
     """
     if not 0 <= probability <= 1 or not 0 < temperature < math.inf:
         raise ValueError(f"no probability and temperature: {probability}, {temperature}")
@@ -213,13 +221,13 @@ def exact(reference: str, answer: str) -> bool:
 
 
 def exact_folded(reference: str, answer: str) -> bool:
-    """Compare but for case, compatibility forms, signs around words and a plural's s."""
+    """Compare all but case, compatibility forms, signs around words and an English plural's s."""
     one, two = folded(reference), folded(answer)
     return one == two if one or two else exact(reference, answer)
 
 
 def folded(text: str) -> str:
-    """Return a term's words in the form that is compared; numbers keep their sign."""
+    """Return a term's words in the form in which they are compared; numbers keep their sign."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("\N{MINUS SIGN}", "-")
     words = (_singular(_bare(word)) for word in plain.split())
     return " ".join(word for word in words if word).replace(" %", "%")

@@ -85,7 +85,7 @@ class FormsParams(RoomSection):
         return self.documents
 
     def misfit(self, domains: Sequence[str]) -> str | None:
-        """Return a source that is neither a domain nor documents, in words."""
+        """Say which sources are neither a domain nor documents; None: all are one of them."""
         others = [name for name in self.sources if name not in {*domains, *self.documents}]
         if not others:
             return None

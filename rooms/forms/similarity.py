@@ -1,4 +1,17 @@
-"""An answer compared with its reference: BLEU, BERTScore and phrase similarity."""
+"""An answer compared with its reference: BLEU, BERTScore and phrase similarity.
+
+BLEU is of words by sacreBLEU's rules, and of characters as ClimaQA's published code computes it.
+Papineni et al. 2002 (doi:10.3115/1073083.1073135); sacreBLEU, whose library counts the n-grams:
+Post 2018 (arXiv 1804.08771), its tokens ``13a`` and smoothing ``exp``. The published code
+(Rose-STL-Lab/genie-climaqa) gives NLTK's ``corpus_bleu`` texts in place of lists of words, so its
+n-grams are of characters, smoothed by NLTK's ``method1`` (Chen and Cherry 2014,
+doi:10.3115/v1/W14-3346, with epsilon 0.1).
+
+Similarity is by an encoder, whose name is part of the metric's. BERTScore: Zhang et al. 2020 (arXiv
+1904.09675), F1 without IDF and without rescaling, as the published tables have it, there of
+roberta-large. Phrase similarity: ClimaQA (arXiv 2410.16701), section 3.2, there of the Universal
+Sentence Encoder.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +32,7 @@ _PLAIN = BLEU(tokenize="none", max_ngram_order=ORDER)
 
 
 def bleu(reference: str, answer: str) -> float:
-    """Return BLEU of one pair's words, 0 to 1, as sacreBLEU's ``sentence_bleu`` has it."""
+    """Return a pair's BLEU of words, 0 to 1, as sacreBLEU's ``sentence_bleu`` (effective order)."""
     return float(word_scores(word_counts(reference, answer)[None], effective_order=True)[0])
 
 
@@ -38,7 +51,7 @@ def word_counts(reference: str, answer: str) -> Floats:
 
 
 def char_counts(reference: str, answer: str) -> Floats:
-    """Count characters for ``char_scores``. NLTK counts at least one n-gram a pair."""
+    """Count the same of characters, for ``char_scores``. NLTK has at least one n-gram a pair."""
     # sacreBLEU's own characters leave spaces out, so each character is the word of its number.
     words = (" ".join(str(ord(sign)) for sign in text) for text in (reference, answer))
     counts = _counts(_PLAIN, *words)
@@ -63,7 +76,7 @@ def word_scores(counts: Floats, *, effective_order: bool = False) -> Floats:
 
 
 def char_scores(counts: Floats) -> Floats:
-    """Return NLTK's ``corpus_bleu`` (``method1``) of each row of summed counts."""
+    """Return NLTK's ``corpus_bleu`` (``method1``) of each row of summed counts, (rows, 10)."""
     matches = counts[:, :ORDER]
     precision = np.where(matches > 0, matches, _EPSILON) / np.maximum(
         counts[:, ORDER : 2 * ORDER], 1
@@ -116,7 +129,7 @@ def phrase(text: str, term: str) -> str:
 def phrase_similarities(
     encoder: TextEncoder, clozes: Sequence[tuple[str, str, str]]
 ) -> list[float]:
-    """Return 2 (cosine - 0.5) of each (text, reference, answer): at most 1."""
+    """Return 2 (cosine - 0.5) of each (text, reference, answer): at most 1, below 0 if unlike."""
     phrases = [phrase(text, term) for text, *terms in clozes for term in terms]
     if not phrases:
         return []

@@ -115,7 +115,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         rows=tuple(
             (right, *(count(scores.confusion.get((right, sent))) or DASH for sent in names))
             for right in names
-            if any(right == question for question, _ in scores.confusion)
+            if any(right == known for known, _ in scores.confusion)
         ),
         headers=1,
     )

@@ -33,7 +33,7 @@ class OutOfReach(Record):
 
 
 def sent(questions: Iterable[Routed]) -> dict[str, dict[str, int]]:
-    """Count by kind of question who was sent right and wrongly, and by right and chosen."""
+    """Count how many were sent right and wrongly by kind of question, and by right and chosen."""
     routed = [question for question in questions if question.route is not None]
     counts: dict[str, dict[str, int]] = {}
     for question, to in (

@@ -117,7 +117,7 @@ class _OneAnswer:
         self.ablated = [facts, *(facts[:i] + facts[i + 1 :] for i in range(len(facts)))]
 
     async def tried(self, name: str, work: Awaitable[Found], otherwise: Found) -> Found:
-        """Await the result, or ``otherwise`` with the reason noted under the name."""
+        """Return the work's result, or ``otherwise`` with the reason noted under the name."""
         try:
             return await work
         except ModelError as error:

@@ -67,9 +67,9 @@ async def likelihood(
 
 
 def reranker(gateway: Gateway) -> Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]:
-    """Return a scorer by a compatible ``/v1/rerank``, one a text, stored as any other call.
+    """Return a scorer by a compatible ``/v1/rerank``: a score a text, stored as any other call.
 
-    They raise NotOffered (a ModelError) where the provider has no reranker, and ModelError.
+    It raises NotOffered (a ModelError) where the provider has no reranker, and ModelError.
     """
 
     async def scores(query: str, texts: Sequence[str]) -> Sequence[float]:
@@ -87,7 +87,7 @@ _encoder = lru_cache(maxsize=1)(Encoder)
 
 
 async def similarity(query: str, texts: Sequence[str]) -> list[float]:
-    """Return cosines of all-MiniLM-L6-v2 vectors, on the CPU: the same on every machine.
+    """Return cosines of all-MiniLM-L6-v2 vectors, on the CPU: the same on every machine, no call.
 
     Raises EnvironmentFault where its weights are not installed.
     """

@@ -1,4 +1,11 @@
-"""The formulas of SCORE for one answer: specificity, relevance, and what it owes to evidence."""
+"""The formulas of SCORE (arXiv 2602.10017) for one answer: specificity, relevance, context use.
+
+Specificity (Eq. 1) is by the votes of judges over four details of each claim; the judges are asked
+elsewhere. Relevance: whether an answer fits its question, and which of its sentences take away from
+that (Eq. 3). Context use (Eq. 4): what an answer owes to each piece of evidence, from
+teacher-forced log-probabilities; and two measures under names of their own for where no provider
+has any. Neither of the two is context use.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +100,7 @@ Scorer = Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]
 
 
 async def asked_back(question: str, asked: Sequence[str], score: Scorer) -> float | None:
-    """Return mean similarity of a question with those that a model asked back; None without any."""
+    """Return a question's mean similarity with those that a model asked back; None without any."""
     return fmean(await score(question, asked)) if asked else None
 
 
@@ -110,7 +117,7 @@ async def leave_one_out(
     texts = [_joined(*parts)]
     texts += [_joined(*parts[:at], *parts[at + 1 :]) for at in range(len(parts))]
     whole, *without = await score(question, texts)
-    return tuple(whole - less for less in without)
+    return tuple(whole - rest for rest in without)
 
 
 def _joined(*parts: str) -> str:
@@ -124,7 +131,8 @@ _ROUNDING = 1e-6
 def confidence(logprobs: Sequence[float]) -> float | None:
     """Return f(a|X): the geometric mean of the probabilities of an answer's tokens.
 
-    None for an answer without tokens. Raises InputError for what is no log-probability.
+    ``logprobs`` are natural logs. None for an answer without tokens. Raises InputError for what is
+    no log-probability.
     """
     for at, value in enumerate(logprobs):
         if math.isnan(value) or value > _ROUNDING:
@@ -146,7 +154,7 @@ def context_use(full: float, without: Sequence[float]) -> tuple[float | None, fl
 
 
 def losses(full: float, without: Sequence[float]) -> tuple[float, ...]:
-    """Return f(a|q,C) - f(a|q,C less c_i), one a piece of evidence. Raises InputError."""
+    """Return Delta_i = f(a|q,C) - f(a|q,C less c_i), one a piece of evidence. Raises InputError."""
     return tuple(gain(full, value) for value in without)
 
 
@@ -166,9 +174,9 @@ def evidence_used(
 ) -> float | None:
     """Return the share of the evidence's sentences of which some claim states a number.
 
-    ``context``: the sentences; those without a number that ``question`` does not give already are
-    left out. A claim states a number at its own rounding; what else it says is not looked at, so
-    an equal number of another thing counts too. None where no sentence is left.
+    Numbers only. ``context``: the sentences; those without a number that ``question`` does not give
+    already are left out. A claim states a number at its own rounding; what else it says is not
+    looked at, so an equal number of another thing counts too. None where no sentence is left.
     """
     given = {number.value for number in numbers(question)}
     stated = [number for claim in claims for number in numbers(claim) if number.value not in given]
@@ -182,8 +190,8 @@ def evidence_dependence(
 ) -> tuple[float | None, ...]:
     """Return by sentence the share of decided claims that turn indeterminate without it.
 
-    ``full``: the verdicts with all evidence; ``without``: those without sentence i, of the same
-    claims. Claims in error count in neither. None where no claim was decided both times.
+    ``full``: the verdicts with all evidence; ``without``: those without sentence i of it, of the
+    same claims. Claims in error count in neither. None where no claim was decided both times.
 
     Raises InputError for verdicts on another number of claims.
     """

@@ -47,7 +47,7 @@ def answer_hash(given: AnswerToScore) -> str:
 
 
 def rating_tasks(given: Sequence[AnswerToScore]) -> list[dict[str, Any]]:
-    """Make a task an answer; who or what wrote it is not shown."""
+    """Make a task of each answer; who or what wrote it is not shown."""
     return [
         {
             "data": {
@@ -118,7 +118,7 @@ class RaterAgreement(NamedTuple):
 def agreements(
     ratings: Sequence[Rating], scored: Sequence[ScoredAnswer]
 ) -> Iterator[RaterAgreement]:
-    """Yield agreement between people by detail and scale, then with the scores.
+    """Yield agreement between people by detail and scale, then of their mean with the scores.
 
     Raises InputError for a rating of an answer that was not scored, and for a second one by the
     same annotator.
@@ -162,7 +162,7 @@ def agreements(
 
 
 def _mean(what: str, given: dict[str, Rating]) -> float | None:
-    marks = [getattr(mark, what) for mark in given.values()]
+    marks = [getattr(rating, what) for rating in given.values()]
     known = [mark == "yes" if isinstance(mark, str) else mark for mark in marks if mark != "n/a"]
     return fmean(known) if known else None
 

@@ -109,7 +109,7 @@ def sentences(text: str) -> list[str]:
 
 
 def syllables(word: str) -> int:
-    """Count the syllables of a word read aloud: one a digit, one a letter of initials."""
+    """Count the syllables of a word read aloud, by rule: one a digit or a letter of initials."""
     total = 0
     for part in _PART.findall(word):
         spelled = part.isupper() and len(part) <= 5
@@ -140,7 +140,7 @@ def _abbreviated(word: str, rest: str) -> bool:
 
 
 def _spoken(word: str) -> int:
-    """Count vowel groups of an English word, less silent ones, plus vowels that part."""
+    """Count an English word's vowel groups, less silent ones, plus pairs that are both heard."""
     word = re.sub(r"['’].*", "", word)
     heard = _SILENT.sub("", _SOFT.sub("s", word))
     return max(1, len(_VOWELS.findall(heard)) + len(_HIATUS.findall(heard)))

@@ -227,7 +227,7 @@ def same_calls(one: Sequence[ToolCall], two: Sequence[ToolCall]) -> bool:
 
 
 def same_claims(one: Sequence[ClaimReading], two: Sequence[ClaimReading]) -> float | None:
-    """Return the share of numbers, directions and classes that the other answer repeats.
+    """Return, of the numbers, directions and classes that two answers give, the share repeated.
 
     Both were read against the runs of the first question. A claim about no listed output is not
     compared; None where nothing was said of any.

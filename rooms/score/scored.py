@@ -97,7 +97,7 @@ NOT_ASKED = {
 
 
 def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
-    """Return the claims of the context: the sentences of each run's text, one an output."""
+    """Return the context's claims: sentences of each run's text, one an output; no model."""
     texts = (piece if isinstance(piece, str) else piece.text for piece in evidence)
     return list(dict.fromkeys(part for text in texts for part in sentences(text)))
 
@@ -105,7 +105,7 @@ def facts_of(evidence: Iterable[Evidence | str]) -> list[str]:
 async def measured(
     asked: ScoredAnswer, settings: ScoreParams, similar: Scorer, fits: Scorer
 ) -> ScoredAnswer:
-    """Measure an answer. A measure that was not asked for has no value and no reason.
+    """Return the answer with its values. What was not asked for has no value and no reason.
 
     ``similar`` compares texts, ``fits`` says how well one fits a question.
     """
@@ -237,7 +237,7 @@ def _mean(
     scenarios: Mapping[str, int],
     weights: Floats,
 ) -> Measurement:
-    """Return the row with the mean of the values there are; ``weights``: by scenario and draw."""
+    """Return the row with the mean of the known values; ``weights`` as ``scenario_weights``."""
     known = np.array([value is not None for _, value in valued], dtype=float)
     place = np.array([scenarios[_scenario(answer)] for answer, _ in valued])
     draws = ratio(np.array([value or 0.0 for _, value in valued]), known, place, weights)

@@ -110,7 +110,7 @@ def givens(
     claims: Mapping[tuple[str, AnswerVariant], tuple[str, ...]],
     variants: Sequence[VariantAnswers] = (),
 ) -> Iterator[AnswerToScore]:
-    """Yield the answers to one question, one a method, with those to its variants.
+    """Yield the answers to one question, one a method, with the method's to its variants.
 
     ``claims``: of final answers, by question and line.
     """

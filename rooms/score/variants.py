@@ -84,7 +84,7 @@ async def perturb(
     seed: int,
     simulator_seed: int,
 ) -> Variant:
-    """Ask the question about another scenario, which the simulator runs.
+    """Turn the question to another scenario and run that: what the answer must become.
 
     Where there is no such scenario, or the simulator refuses it, the failure says so.
     """
@@ -162,7 +162,7 @@ async def answer_variant(
 
 
 def settings_of_variants(answer: Answer, params: Params) -> MethodSettings:
-    """Return settings for a variant: the largest budget, with the kappa of its answer."""
+    """Return settings for variants: the largest budget, and the kappa of the question's answer."""
     changes = {
         "final_budgets_percent": params.answer.final_budgets_percent[-1:],
         "kappa": answer.final.line.kappa,

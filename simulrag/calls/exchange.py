@@ -158,7 +158,7 @@ def _stored(store: Store, key: str) -> StoredCall:
 
 
 def _write(calls: Iterable[tuple[StoredCall, str, str]], path: Path) -> int:
-    """Write to a file beside, part by part, which then takes the name: none is seen half."""
+    """Write a file beside, part by part, which then takes the name: no half file is ever seen."""
     import polars
 
     schema = dict.fromkeys((*COLUMNS, *TOLD), polars.String)

@@ -114,7 +114,7 @@ def parse_json(text: str) -> Any:
 
 
 def corrupt(place: object, row: str, what: str) -> CacheError:
-    """Say that a row cannot be trusted: paying again is for the user to choose."""
+    """Make the error for a row that cannot be trusted: the user chooses whether to pay again."""
     return CacheError(
         f"the cache row {row} in {place} is corrupt or was tampered with: {what}. See every "
         "such row with `simulrag cache verify`; mode refresh calls again and overwrites it"

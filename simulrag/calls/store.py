@@ -221,7 +221,10 @@ class FolderStore:
                 raise corrupt(self.place, "of the settings", str(error)) from error
 
     def _refuse_emptied(self) -> None:
-        """Refuse a database that lost its table, and what was paid for: diskcache begins anew."""
+        """Refuse a database without its table, as it lost what was paid for.
+
+        diskcache would begin anew.
+        """
         file = self.folder / DATABASE
         if file.is_symlink() and not file.exists():
             raise CacheError(f"{file} links to a file that is not there; put it back or delete it")

@@ -70,7 +70,7 @@ LABEL_BATCH = Task(
 
 
 async def final_claims(question: Question, answer: Answer, ask: Asker) -> tuple[FinalClaims, ...]:
-    """Take every final answer apart: the own one, one closed-book sample's and the baselines'.
+    """Take final answers apart: the answer's own, one closed-book sample's and the baselines'.
 
     All go through the same prompt. A text that failed stays failed and is asked nothing.
     """

@@ -2,7 +2,8 @@
 
 Closed book answers without a simulator; input-layer RAG shows the simulator's text before the model
 answers; output-layer RAG shows it afterwards, to revise the answer; SimulRAG's is written from the
-claims that were kept."""
+claims that were kept.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Steps 3 to 5: answers into atomic claims, the claims into one set, and who supports which."""
+"""Steps 3 to 5: answers into atomic claims, the claims into one set, and who supports which.
+
+Claims are atomic and answer the question (step 3). The answers' sets become one without repetitions
+(step 4). Which answer supports which claim is a bipartite matrix (step 5).
+"""
 
 from __future__ import annotations
 

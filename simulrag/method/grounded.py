@@ -4,7 +4,10 @@ It begins where input-layer RAG ends. Every claim of its text is held against th
 that are open and that a run could decide further runs are asked for, once. The text stays as it was
 written unless something in it is wrong, or missing: then it is mended, by the smallest change.
 Beside it stand, where ``beside`` asks for them, the published method and RAG, on the same evidence.
-A text from anywhere is checked in the same way (``check_given``)."""
+A text from anywhere is checked in the same way (``check_given``). Its claims tell which runs would
+decide them. Nothing is known before, so the question that the text answers, or the situation that
+it speaks of, says what the runs are of.
+"""
 
 from __future__ import annotations
 

@@ -81,13 +81,13 @@ class Recipe:
 
 
 def recipe_of(name: str) -> Recipe:
-    """The recipe of a name in ``RECIPES``."""
+    """Import the recipe of a name in ``RECIPES``."""
     recipe: Recipe = import_module(RECIPES[name].module).RECIPE
     return recipe
 
 
 def final_kinds() -> dict[str, FinalKind]:
-    """Every kind of final answer by its id, in the order of tables: recipes, then what compares."""
+    """List final answers' kinds by id, in the order of tables: recipes, then what compares."""
     from simulrag.method.answering import COMPARED
 
     kinds = [*(recipe_of(name).final for name in RECIPES), *COMPARED]

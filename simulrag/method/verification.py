@@ -1,6 +1,8 @@
 """Steps 7 and 9: what the simulator could settle, and what its context settles.
 
-Beside them stands the confidence that the model states, a baseline of the boundary's form.
+Step 7 is the simulator boundary assessment (SBA). Step 9 verifies claims against the simulator's
+context, and corrects those that are wrong. Beside them stands the confidence that the model states,
+a baseline of the boundary's form.
 """
 
 from __future__ import annotations

@@ -302,7 +302,7 @@ def domain_data(
 def _counts(
     answer: Answer, labels: LabelsOfQuestion, lines: dict[AnswerVariant, AnswerVariant]
 ) -> AnswerCounts:
-    """What is counted of an answer; its lines are those of ``lines``, which grow by new ones."""
+    """Count what an answer holds; its lines are those of ``lines``, which grow by new ones."""
     texts = {
         lines.setdefault(line, line): text_counts(answer, text, labels)
         for line, text in _final_texts(answer).items()

@@ -1,4 +1,7 @@
-"""What the exports of calls say: usage by model with its price, and estimates of tokens."""
+"""What the exports of calls say: usage by model with its price, and estimates of tokens.
+
+``pricing`` is the one place where metrics look at prices.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,7 @@ Pricing = Callable[[ModelName, Usage], Money | None]
 
 
 def no_prices(_name: ModelName, _usage: Usage) -> Money | None:
-    """Know no price."""
+    """Return None: no price is known."""
     return None
 
 

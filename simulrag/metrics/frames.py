@@ -247,7 +247,7 @@ _NONE = Counter[tuple[Standing, LabelValue | None]]()
 
 
 def text_counts(answer: Answer, final: FinalText, labels: LabelsOfQuestion) -> FinalTextCounts:
-    """Count a final text of a question."""
+    """Count what is counted of a final text: usage, words, claims sent, standings."""
     statements = final.statements if answer.failure is None else ()
     standings = Counter[tuple[Standing, LabelValue | None]]() if statements else _NONE
     for statement in statements:

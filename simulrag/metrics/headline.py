@@ -1,5 +1,7 @@
 """The few numbers that a domain is watched by, and whether they moved between two evaluations.
 
+The numbers are a line of `dvc metrics show`, few enough to read.
+
 **Drift.** Two evaluations on different questions: did a metric move by more than chance allows.
 
 Each refresh draws new scenarios from the same sampler, so no question of one has a partner in the
@@ -123,7 +125,10 @@ class Change(Record):
 
 
 def resamples_for(domains: int, alpha: float, least: int) -> int:
-    """Count the resamples that resolve ``alpha`` after Holm over all tests, ten times over."""
+    """Count the resamples that resolve ``alpha`` after Holm's correction, ten times over.
+
+    The correction runs over all tests.
+    """
     return max(least, ceil(20 * domains * len(METRICS) / alpha))
 
 
@@ -148,7 +153,7 @@ def sample(data: DomainData, *, resamples: int, stream: str) -> Sample:
 def compare(
     before: Mapping[str, Sample], after: Mapping[str, Sample], alpha: float
 ) -> list[Change]:
-    """Compare every metric of the domains that both sides have; Holm runs over all of them.
+    """Compare every metric of the domains that both sides have, with Holm's correction over all.
 
     ``drop``: the value fell, and the two-sided p after correction is below ``alpha``.
     """

@@ -105,7 +105,7 @@ def mean_estimate(
     stream: str = "",
     undefined: str,
 ) -> Estimate:
-    """Estimate the mean of values, each with its scenario's name."""
+    """Estimate the mean of values, each with its scenario's name, and its interval."""
     names = {name: place for place, name in enumerate(dict.fromkeys(scenarios))}
     weights = scenario_weights(len(names), resamples, seed, stream)
     index = np.array([names[name] for name in scenarios], dtype=np.int64)
@@ -114,14 +114,14 @@ def mean_estimate(
 
 
 def relative_gain(ours: Floats, theirs: Floats) -> Floats:
-    """Compute by how many percent ours is larger, a resample each; NaN where theirs is 0."""
+    """Compute by how many percent of theirs ours is larger, a resample each; NaN: theirs is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = 100 * (ours - theirs) / theirs
     return np.where(np.isfinite(gain), gain, np.nan)
 
 
 def two_sided_p(differences: Floats, pairs: int | None = None) -> float | None:
-    """Compute the bootstrap p of 'no difference', observed first; None where it is undefined.
+    """Compute the bootstrap p of 'no difference': observed first, then resamples; None: undefined.
 
     Twice the smaller share of resamples on either side of 0, never below 2 / (resamples + 1), nor
     below 2 / 2^n with n ``pairs``, the least that a test by signs can give: resamples of two or

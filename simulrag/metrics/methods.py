@@ -45,7 +45,7 @@ CLOSED_BOOK: FinalMethod = "closed_book"
 FINAL: tuple[FinalMethod, ...] = tuple(final_kinds())
 """The methods whose final answers are compared, in the order of the tables."""
 OURS: tuple[FinalMethod, ...] = tuple(recipe.writes for recipe in RECIPES.values())
-"""The recipes' own."""
+"""The recipes' own: the one that says how far what it states was checked, and the published."""
 
 FIGURE_METRICS = {"f1": "F1", "aupr": "AUPR", "auroc": "AUROC"}
 """The metrics that curves are drawn of."""

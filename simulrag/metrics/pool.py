@@ -65,7 +65,7 @@ class ClaimPool:
         question: Sequence[int],
         scenario: Ints,
     ) -> ClaimPool:
-        """Read the frame of claims, the question of each, and the scenario of each question."""
+        """Pool the frame of claims, by the question of each and the scenario of each question."""
         verdict, places = claims["verdict"], np.array(question, dtype=np.int64)
         return cls(
             confidence={name: claims[name].to_numpy() for name in centralities},

@@ -198,7 +198,7 @@ def frame_of(rows: Iterable[Measurement]) -> pl.DataFrame:
 
 
 def _json(more: More) -> str:
-    """The names that apply as a JSON object, numbers rounded; "" where none does."""
+    """Write the names that apply as a JSON object, numbers rounded; "" where none does."""
     rounded = {
         name: round(value, DECIMALS) + 0.0 if isinstance(value, float) else value
         for name, value in more.items()

@@ -180,7 +180,7 @@ class Budget:
         return " and ".join(parts)
 
     def stopped(self) -> BudgetSpent:
-        """Say why the run stops, with what is left of it as far as it is known."""
+        """Make the error that says why the run stops, with what is left as far as it is known."""
         limits, spent = self._limits, self._account.spent
         named = [] if limits.usd is None else [f"{dollars(limits.usd)} USD"]
         named += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]

@@ -244,7 +244,7 @@ class Gateway:
         return (*messages, *quoted, *asked)
 
     def missed(self, task: str, key: dict[str, JsonValue]) -> NotStored:
-        """Explain a call that is only replayed and not stored.
+        """Make the error for a call that is only replayed and not stored.
 
         The first of each task is explained, which reads the whole cache.
         """
@@ -259,7 +259,11 @@ class Gateway:
 
 
 def response_of(request: Request, text: str, tokens: FirstTokens) -> JsonValue:
-    """Return what is stored of a reply."""
+    """Return what is stored of a reply: its text, or an object of text and first tokens.
+
+    The latter where the call asks for log-probabilities (``Sampling.top_logprobs``): that number is
+    in its key. All other calls are keyed and stored without.
+    """
     if request.sampling.top_logprobs is None:
         return text
     return {"text": text, "first_tokens": [[token, value] for token, value in tokens]}

@@ -284,7 +284,8 @@ class Batched:
         if reply is None:
             return await self._live.reply(request, messages)
         taken = self._taken.setdefault(self._id(request), {})
-        taken.setdefault(call_key("model", sent), reply)  # there where an earlier call failed later
+        # It is there already where an earlier call failed after it.
+        taken.setdefault(call_key("model", sent), reply)
         return reply
 
     def bill(self, request: Request) -> None:

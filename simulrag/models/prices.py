@@ -86,7 +86,7 @@ class PriceTable(BaseModel):
     models: tuple[Price, ...] = ()
 
     def share(self, service: str) -> float:
-        """Return the part of the plain price that a service costs: ``batch_share`` of a batch."""
+        """Return a service's share of the plain price: ``batch_share`` of a batch, else all."""
         return self.batch_share if service == "batch" else 1.0
 
     def find(self, name: ModelName) -> Price | None:
@@ -163,7 +163,7 @@ def read_prices(path: Path | None) -> PriceTable:
 
 
 def no_longest_reply(model: str) -> InputError:
-    """Say that a model's replies have no bound that a budget could reserve."""
+    """Make the error for a model whose replies have no bound that a budget could reserve."""
     return InputError(
         f"a budget needs to know the longest reply of {model}: set sampling.max_output_tokens in "
         "params.yaml, or max_output in prices.yaml"
@@ -171,7 +171,7 @@ def no_longest_reply(model: str) -> InputError:
 
 
 def no_price(name: ModelName) -> InputError:
-    """Say that the table does not know a paid model."""
+    """Make the error for a paid model that the table does not know."""
     provider, endpoint, model = name
     at = "" if endpoint == "default" else f", endpoint: {endpoint}"
     return InputError(

@@ -43,7 +43,7 @@ NumberedT = TypeVar("NumberedT", bound=Numbered)
 
 
 def in_order(items: Sequence[NumberedT], count: int) -> list[NumberedT]:
-    """Sort the reply's items by the claim that they speak of, ``count`` claims from 0.
+    """Sort a reply's items by the claim that they speak of: ``count`` claims, numbered from 0.
 
     Raises ValueError, in words that a model can act on, unless each number stands there exactly
     once: with one missing or doubled, it is open which claims the others were meant for.
@@ -56,7 +56,7 @@ def in_order(items: Sequence[NumberedT], count: int) -> list[NumberedT]:
 
 
 def misnumbered(numbers: Iterable[int], count: int) -> list[str]:
-    """Say what is wrong with numbers that should be 0 to ``count`` - 1, each once."""
+    """Say what is wrong with numbers that should be 0 to ``count`` - 1, each once; nothing: []."""
     times = Counter(numbers)
     problems = {
         "missing": [number for number in range(count) if number not in times],

@@ -44,18 +44,18 @@ Answerer = Callable[[Body], str]
 
 
 def says(text: str) -> Act:
-    """Reply with this text, whatever was asked."""
+    """Make a reply with this text, whatever was asked."""
     return Act(text=text)
 
 
 def fails(status: int, text: str = "the server is out of order", **headers: str) -> Act:
-    """Answer with an HTTP error; ``retry_after="2"`` becomes the header Retry-After."""
+    """Make an HTTP error; ``retry_after="2"`` becomes the header Retry-After."""
     named = {name.replace("_", "-").title(): value for name, value in headers.items()}
     return Act(kind="status", status=status, text=text, headers=named)
 
 
 def refuses(text: str = "I cannot help with that.") -> Act:
-    """Refuse, as structured output does."""
+    """Make a refusal, as structured output has it."""
     return Act(text="", message={"content": None, "refusal": text})
 
 

@@ -94,7 +94,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 def leading_finals(
     run: ReportedRun, domain: DomainTable, metric: str = "factuality"
 ) -> list[Measurement]:
-    """Find a metric of every final answer, failed questions left out."""
+    """Find the rows of a metric of every final answer, failed questions left out."""
     return domain.rows(
         "answers", metric=metric, failures="excluded", undecided=run.settings.undecided
     )

@@ -63,7 +63,7 @@ def _read(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
 
 
 def published_field(domain: str) -> str:
-    """The paper's field that a domain belongs to: ``urban`` of ``urban`` and ``urban-published``.
+    """Name the paper's field of a domain: ``urban`` of ``urban`` and ``urban-published``.
 
     The name says only the field. Whether a domain replays published questions is in its metrics
     (``replayed`` of the family coverage), since a replay may be run under either name.

@@ -122,7 +122,7 @@ def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
 def recipe_table(
     run: ReportedRun, domains: Sequence[DomainTable], name: str, caption: str, *, every: bool
 ) -> Table:
-    """Tabulate price and quality: the recipes to choose from, or every one.
+    """Tabulate price and quality, a row a recipe: those to choose from, or every one.
 
     ``every``: with the intervals that the first table has no room for.
     """
@@ -152,7 +152,7 @@ def _shown(recipes: Sequence[VariantSummary], every: bool) -> Sequence[VariantSu
 
 
 def _recipe_columns(every: bool) -> Mapping[str, Callable[[VariantSummary], str]]:
-    """What the cell of a recipe says, by the column's title."""
+    """Return what writes the cell of a recipe, by the column's title."""
 
     def shown(metric: str, places: int) -> Callable[[VariantSummary], str]:
         return lambda recipe: interval(recipe.found.get(metric), places=places)
@@ -176,7 +176,7 @@ def _recipe_columns(every: bool) -> Mapping[str, Callable[[VariantSummary], str]
 def _recipe_notes(
     shown: Sequence[tuple[DomainTable, VariantSummary]], domains: Sequence[DomainTable]
 ) -> Iterator[str]:
-    """What the columns mean, which answers had no evidence, and why a value is undefined."""
+    """Say what the columns mean, which answers had no evidence, and why a value is undefined."""
     recipes = [recipe for _, recipe in shown]
     yield (
         "A question each, of the recipe by itself. Tokens: in and out, thousands. In turn: calls "
@@ -215,7 +215,7 @@ def _estimated(recipe: VariantSummary) -> bool:
 
 
 def _tokens(recipe: VariantSummary) -> str:
-    """In and out, in thousands; estimated where nobody counted them."""
+    """Write tokens in and out, in thousands; estimated where nobody counted them."""
     mark, end = ("~", ESTIMATED) if _estimated(recipe) else ("", "")
     tokens = [recipe.value(f"{name}{end}") for name in ("input_tokens", "output_tokens")]
     known = [f"{count / 1000:.1f}" for count in tokens if count is not None]

@@ -31,7 +31,7 @@ def metric(*names: str) -> Callable[[Family], Family]:
 
 
 def registered() -> dict[str, tuple[tuple[str, ...], Family]]:
-    """Import the families; return every function with its families' names, by its own name."""
+    """Import all; return functions with their families' names, sorted by the function's name."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     return dict(sorted(_FAMILIES.items()))

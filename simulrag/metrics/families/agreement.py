@@ -104,7 +104,7 @@ def _settled(group: Settled) -> bool:
 
 
 def equal_pairs(counts: Ints, weights: Floats) -> Floats:
-    """Compute the share of pairs of labels of one claim that are equal, a resample each.
+    """Compute for each resample the share of pairs of labels of one claim that are equal.
 
     ``counts``: claims x labels; ``weights``: resamples x claims.
     """

@@ -1,4 +1,7 @@
-"""Answer-level metrics: how much a final answer says that is true, and how much of it is true."""
+"""Answer-level metrics: how much a final answer says that is true, and how much of it is true.
+
+And what a reader can rely on: how many statements of each standing are true.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def answers(data: DomainData) -> Iterator[Measurement]:
 def final_answer_values(
     data: DomainData, weights: Floats, undecided: Undecided
 ) -> dict[str, Floats]:
-    """Compute SimulRAG's metrics at its largest m and budget a resample, NaN where undefined.
+    """Compute SimulRAG's metrics at its largest m and budget for each resample; NaN: undefined.
 
     ``weights``: resamples x scenarios.
     """

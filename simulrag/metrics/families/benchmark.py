@@ -1,4 +1,7 @@
-"""What there is to measure, and how long and how rich the benchmark's references are."""
+"""What there is to measure, and how long and how rich the benchmark's references are.
+
+The latter is to compare the benchmark with the published one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Conformal kappa: a threshold on confidence that keeps false claims rare, with a guarantee.
+"""Whether confidence means what it says, and conformal kappa.
+
+Calibration: does a confidence of 0.8 mean that 80 % of such claims are true? Conformal kappa: a
+threshold on confidence that keeps false claims rare, with a guarantee.
 
 Conformal risk control (Angelopoulos, Bates, Fisch, Lei and Schuster 2022, arXiv:2208.02814). The
 unit is a scenario: its questions share a simulator run, so they are not exchangeable one by one.

@@ -149,7 +149,8 @@ def _charge_line(
 def _runs(answer: Answer, kind: FinalKind) -> int:
     """The simulator runs that a text of this kind rests on.
 
-    Further ones, that claims of the answer were found open for, are the answer's own.
+    Beside a grounded answer, and for RAG, those of the first look (by several looks, of the planned
+    ones); further ones, that claims were found open for, are the answer's own.
     """
     if kind.looks == "none":
         return 0

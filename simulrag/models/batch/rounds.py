@@ -308,6 +308,9 @@ def connected(target: Target) -> Iterator[Batches]:
 
 
 def was_not_taken(error: SimulRAGError) -> bool:
-    """Tell whether the provider certainly made no batch: a timeout leaves that open."""
+    """Tell whether the provider certainly made no batch.
+
+    A timeout or a lost connection leaves that open.
+    """
     never = (ReplyRefused, ModelThrottled, ModelUnreachable)
     return isinstance(error, never) or not isinstance(error, ModelError)

@@ -103,7 +103,7 @@ class Provider(ABC):
 
 
 def measured_text(values: Sequence[Any]) -> str:
-    """Write what was measured as a reply's text. Raises ModelUnavailable for no number."""
+    """Write what was measured as text. Raises ModelUnavailable for what is no number."""
     try:
         return json.dumps(values, allow_nan=False)
     except ValueError:
@@ -111,7 +111,7 @@ def measured_text(values: Sequence[Any]) -> str:
 
 
 def is_own_server(base_url: str | None) -> bool:
-    """Tell whether an address is one's own: this machine, a private network, no dot.
+    """Tell whether an address is one's own: this machine, a private network, a dotless name.
 
     A server that is wrongly taken for another's asks for a budget; one wrongly taken for one's own
     would spend without one.

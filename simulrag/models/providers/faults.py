@@ -113,13 +113,13 @@ class Server:
         return self._users_to_mend(error, reason) or self._status_failure(error.status_code, reason)
 
     def no_json(self) -> ModelError:
-        """Say that no SDK can read a body."""
+        """Make the error for a body that no SDK can read."""
         return ModelUnavailable(
             f"{self.base_url} sent a body that is not JSON; is it a {self.wire} server?"
         )
 
     def odd_shape(self) -> ModelError:
-        """Say that a body of JSON is no answer: fields are missing or of other types."""
+        """Make the error for JSON that is no answer: fields are missing or of other types."""
         return ModelUnavailable(
             f"{self.base_url} sent an answer of another shape; is it a {self.wire} server?"
         )

@@ -162,7 +162,7 @@ class LocalProvider(Provider):
         )
 
     def _tokens(self, text: str) -> list[int]:
-        """Return the ids that the tokenizer gives a text, marks in it read as plain text."""
+        """Return the ids that the model's tokenizer gives a text, marks read as plain text."""
         import httpx2
 
         answer = httpx2.post(

@@ -63,7 +63,7 @@ def responses_body(
     schema: dict[str, JsonValue] | None,
     sampling: Sampling,
 ) -> dict[str, Any]:
-    """Make the request of the Responses API, which asks the provider to keep no copy."""
+    """Make the request of the Responses API; the provider is to keep no copy of the reply."""
     body = _common(model, sampling)
     body["input"] = [item.model_dump() for item in messages]
     body["store"] = False
@@ -109,7 +109,7 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
 
 
 def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
-    """Read a reply of the Responses API. Raises ModelError (refused, cut off, unavailable)."""
+    """Read the Responses API's reply. Raises ModelError (refused, truncated, unavailable)."""
     output = getattr(response, "output", None)
     if not isinstance(output, list):
         raise ModelUnavailable(
@@ -252,7 +252,7 @@ async def _post(client: Any, path: str, body: dict[str, Any]) -> Any:
 
 
 def _after(prompt: Sequence[int], scored: Sequence[dict[str, Any] | None]) -> list[Any]:
-    """Return [id, log-probability] of each token behind the prompt's own."""
+    """Return [id, log-probability] of tokens behind the prompt's own, which /tokenize told."""
     pairs = [next(iter(token.items())) if token else ("-1", {}) for token in scored]
     if [int(id) for id, _ in pairs[1 : len(prompt)]] != prompt[1:] or len(pairs) <= len(prompt):
         raise NotOffered("the prompt's tokens change when the answer follows: it cannot be cut off")
@@ -260,7 +260,7 @@ def _after(prompt: Sequence[int], scored: Sequence[dict[str, Any] | None]) -> li
 
 
 def _spelling(answer: str, prompt: str, tokens: Sequence[str], values: Any) -> list[Any]:
-    """Return [token, log-probability] of the tokens that spell the answer."""
+    """Return [token, log-probability] of the tokens that spell the answer; it begins with one."""
     starts = [0, *accumulate(map(len, tokens))]
     if not "".join(tokens).startswith(prompt + answer) or len(prompt) not in starts:
         raise NotOffered(

@@ -163,7 +163,7 @@ class SdkProvider(Provider):
         raise failure
 
     def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
-        """Read the reply in a response's JSON. Raises ModelError."""
+        """Read the reply in a response. Raises ModelError (refused, truncated, unavailable)."""
         return self.reply(self.parsed(body), known_key(self.server.key_variable), sampling)
 
     @abstractmethod

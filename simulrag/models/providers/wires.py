@@ -78,7 +78,7 @@ def count(usage: Any, field: str) -> int:
 
 
 def cut_off(limit: int | None, usage: Usage) -> ModelError:
-    """Say that a reply met the limit of output tokens."""
+    """Make the error for a reply that met the limit of output tokens."""
     return ReplyTruncated(
         f"the reply was cut off at {'the server’s limit' if limit is None else limit} tokens; "
         "raise sampling.max_output_tokens or the server's limit",
