@@ -258,7 +258,7 @@ def _checked(raw: dict[str, Any], name: str) -> Params:
     try:
         return params_class().model_validate(raw)
     except ValidationError as error:
-        lines = [_problem(item) for item in error.errors()]
+        lines = dict.fromkeys(_problem(item) for item in error.errors())  # of a union several
         raise InputError(f"{name}: {'; '.join(lines)}") from None
 
 
@@ -296,7 +296,6 @@ def _problem(item: Any) -> str:
 
 
 GONE = {
-    ("answer.method", "reconciled"): "answer.method: reconciled is gone, write grounded or paper",
     ("label.tolerance", "range"): "label.tolerance: range is gone, write rounding or a percentage",
 }
 """Values of earlier versions, and what to write."""
@@ -309,9 +308,7 @@ RENAMED = {
     "label.subjects": "leave it out: no table counts contradictions any more",
     "answer.merging": "leave it out: claim sets are merged in pairs",
     "answer.baselines": "name what to compare with, answer.beside: [paper, rag], or []",
-    "answer.budget_percent": "give a list of budgets, answer.final_budgets_percent: [25, 100]",
     "operations.refresh.missed": "leave it out: the latest period is made up",
-    "operations.retry": "give the number of retries, operations.retries: 5",
 }
 """Keys of earlier versions, and what stands in their place."""
 

@@ -62,9 +62,7 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
 
 def _with_tasks(kept: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
     """The recorded rows with the run's column of tasks."""
-    recorded = kept.drop("task", strict=False)
-    if "context" not in recorded.columns:  # recorded before it was told
-        recorded = recorded.with_columns(context=pl.lit(None, pl.String))
+    recorded = kept.drop("task")
     return recorded.join(used.select("key", "task"), on="key").select(used.columns)
 
 

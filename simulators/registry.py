@@ -43,7 +43,7 @@ def names() -> list[str]:
 
 
 def load(name: str, settings: Mapping[str, Any] | None = None) -> Simulator:
-    """Make the simulator of a registered name, or of a class ``module:Class``."""
+    """Make the simulator of a registered name, or ``module:Class``, with ``settings``."""
     factory = _factory(name)
     try:
         simulator = factory(**(settings or {}))

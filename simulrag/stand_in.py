@@ -95,14 +95,14 @@ class Prompted:
         owners = ((next((s for s in known if tool in s.tools), None), tool) for tool in named)
         return [(owner, tool) for owner, tool in owners if owner is not None]
 
-    def example(self, text: str | None = None) -> tuple[str, dict[str, Any]] | None:
+    def example(self) -> tuple[str, dict[str, Any]] | None:
         """Make a call of the first tool, as its simulator is tried with it; None without a tool.
 
         Of a simulator that is not known, by what its handbook requires.
         """
-        for owner, tool in self.tools(text):
+        for owner, tool in self.tools():
             return tool, example_call(owner, tool)
-        for tool, table in _TOOLS.findall(f"{self.seed if text is None else text}\n### "):
+        for tool, table in _TOOLS.findall(f"{self.seed}\n### "):
             return tool, {name: _required(kind, ends) for name, kind, ends in _ROW.findall(table)}
         return None
 

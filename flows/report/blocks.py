@@ -111,8 +111,8 @@ def interval(row: Measurement | None, signed: bool = False, places: int | None =
     return f"{shown[0]} [{shown[1]}, {shown[2]}]" if len(shown) == 3 else shown[0]
 
 
-def best(found: Sequence[Measurement | None], *, lowest: bool = False) -> set[int]:
-    """Find the highest value (``lowest``: the lowest) and those that may be it, by index.
+def best(found: Sequence[Measurement | None]) -> set[int]:
+    """Find the highest value and those that may be it, by index.
 
     May be: the 95 % interval holds the best value.
     """
@@ -120,7 +120,7 @@ def best(found: Sequence[Measurement | None], *, lowest: bool = False) -> set[in
     values = [row.value for row in there.values() if row.value is not None]
     if not values:
         return set()
-    leader = min(values) if lowest else max(values)
+    leader = max(values)
     return {
         at
         for at, row in there.items()

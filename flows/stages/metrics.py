@@ -71,7 +71,7 @@ def read_labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
 
 
 async def make(context: StageContext) -> None:
-    """Measure a domain's outs, or those in ``out`` of a file's questions."""
+    """Measure a domain's outs."""
 
     async def work() -> Headline:
         data = read_domain(

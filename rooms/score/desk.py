@@ -105,9 +105,8 @@ async def similarity(query: str, texts: Sequence[str]) -> list[float]:
 
 @dataclass(frozen=True)
 class ScoringDesk:
-    """The judge's bench, everybody who is asked, and what compares texts."""
+    """Everybody who is asked, and what compares texts."""
 
-    bench: StageResources
     panel: Panel
     settings: ScoreParams
     fits: Scorer
@@ -153,7 +152,7 @@ async def open_desk(
         fits: Scorer = similarity
         if score.reranker is not None:
             fits = reranker((await further("reranker", score.reranker)).gateway)
-        yield ScoringDesk(bench, panel, score, fits)
+        yield ScoringDesk(panel, score, fits)
 
 
 @asynccontextmanager

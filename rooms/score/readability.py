@@ -9,9 +9,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-COUNTER = "simulrag-en-1"
-"""Names the rules by which sentences, words and syllables are counted here."""
-
 _ITEM = re.compile(r"\s*(?:[-*+•–]|#+|>|\(?(?:\d{1,3}|[a-z])[.)])\s+|\s*\|")
 _RULE = re.compile(r"[\s|:=*_-]*")
 _END = re.compile(r"([^\s(]*?)[.!?]+[\"'”’)\]*]*\s+(?=[\"'“‘(\[*]*[A-Z0-9])")
@@ -56,7 +53,7 @@ class TextCounts(NamedTuple):
 def readability(text: str) -> tuple[float, float] | None:
     """Return (FRE, FKGL): FRE is easier the higher, FKGL is a US school grade.
 
-    Counted as ``COUNTER``. None without words and for a text that is not English: the formulas are
+    None without words and for a text that is not English: the formulas are
     fitted to English.
     """
     text_counts = counts(text)

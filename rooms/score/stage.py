@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from flows.files import record_lines, write_records
-from flows.params import Params
+from flows.params import Params, unknown
 from flows.project import Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
@@ -25,7 +25,9 @@ from rooms.score.variants import (
     perturb,
     settings_of_variants,
 )
+from simulrag.errors import InputError
 from simulrag.method.asking import both
+from simulrag.method.recipes import final_kinds
 from simulrag.metrics.table import Measurement, write_table
 from simulrag.questions.published import AnsweredQuestion, answered_questions, read_questions
 from simulrag.questions.records import Template, read_templates
@@ -42,6 +44,8 @@ async def make(at: StageContext) -> Outcome:
     """Score a domain's complete answers, every method's alike."""
     params, place, item = at.params, at.place, at.item
     score = params.room(ScoreParams)
+    if odd := sorted(set(score.methods) - set(final_kinds())):
+        raise InputError(f"score.methods: {unknown('method', odd[0], list(final_kinds()))}")
     pairs = read_pairs(place.answers(item), at.benchmark)[: score.questions]
     finals = record_lines(place.final_claims(item), FinalClaims)
     claims = {

@@ -163,14 +163,17 @@ async def answer_variant(
 
 def settings_of_variants(answer: Answer, params: Params) -> MethodSettings:
     """Return settings for variants: the largest budget, and the kappa of the question's answer."""
-    changes = {
+    changes: dict[str, object] = {
         "final_budgets_percent": params.answer.final_budgets_percent[-1:],
         "kappa": answer.final.line.kappa,
         "without_kappa": False,
         "verbalized": False,
     }
     if methods := params.room(ScoreParams).methods:
-        changes["baselines"] = any(name.endswith("_rag") for name in methods)
+        # Only what is scored stands beside: the rest would be paid for and never read.
+        rag = any(name == "closed_book" or name.endswith("_rag") for name in methods)
+        scored = {"paper": "simulrag" in methods, "rag": rag}
+        changes["beside"] = tuple(name for name in params.answer.beside if scored[name])
     return params.answer.model_copy(update=changes)
 
 

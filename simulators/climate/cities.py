@@ -42,7 +42,7 @@ SHOWN = 5
 
 
 def fold(name: str) -> str:
-    """Fold a name to its key: 'São José' and 'sao jose' have the same."""
+    """Fold a name to its key, punctuation and case ignored: 'São José' is 'sao jose'."""
     letters = name.translate(_LETTERS)
     if not letters.isascii():
         plain = unicodedata.normalize("NFKD", letters)

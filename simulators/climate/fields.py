@@ -107,7 +107,7 @@ def point_shares(points: Array, emissions: EmissionMap) -> Array:
 
 
 def kernel(points: Array, latitude: Array, longitude: Array) -> Array:
-    """Let the response fall off from each (longitude, latitude): (places, points), 1 at it."""
+    """Compute the fall-off from each (longitude, latitude), 1 at it: (places, points)."""
     between = np.radians(latitude[:, None] + points[None, :, 1]) / 2
     north = np.radians(latitude[:, None] - points[None, :, 1])
     turn = np.mod(longitude[:, None] - points[None, :, 0] + 180.0, 360.0) - 180.0
@@ -149,7 +149,7 @@ class Fields:
     emissions: EmissionMap
 
     def is_land(self, latitude: Array, longitude: Array) -> NDArray[np.bool_]:
-        """Tell where at least half of the cell of 0.05 degrees around the place is land."""
+        """Return of each place whether at least half of its cell of 0.05 degrees is land."""
         rows, columns = self.land.shape[0], self.land.shape[1] * 8
         row = np.minimum(((latitude + 90) / 180 * rows).astype(np.intp), rows - 1)
         column = (np.mod(longitude + 180, 360) / 360 * columns).astype(np.intp) % columns
@@ -157,14 +157,14 @@ class Fields:
         return np.asarray(bits & 1, dtype=np.bool_)
 
     def observed(self, latitude: Array, longitude: Array) -> Array:
-        """Read the mean of 1979-2014, degC, brought from the coarse to the finer relief."""
+        """Read the mean temperature of 1979-2014, degC, brought from coarse to finer relief."""
         coarse = bilinear(self.coarse_relief_m, latitude, longitude)
         fine = bilinear(self.relief_m, latitude, longitude)
         level = bilinear(self.climatology_degc, latitude, longitude)
         return np.asarray(level + LAPSE_DEGC_PER_M * (coarse - fine))
 
     def pattern(self, latitude: Array, longitude: Array, land: NDArray[np.bool_]) -> Array:
-        """Read local per global warming."""
+        """Read the pattern: local warming per global warming."""
         on_land = bilinear(self.pattern_land, latitude, longitude)
         at_sea = bilinear(self.pattern_sea, latitude, longitude)
         return np.asarray(np.where(land, on_land, at_sea))

@@ -73,7 +73,7 @@ class Projections(ABC):
         scenario: ArrayLike,
         land: ArrayLike | None = None,
     ) -> Estimate:
-        """Project years 2015-2100 without changes."""
+        """Project the temperature of years 2015-2100 without changes."""
         return self._future(_query(latitude, longitude, year, scenario, land)[0])
 
     def diy_greenhouse(
@@ -87,7 +87,7 @@ class Projections(ABC):
         delta_ch4: ArrayLike,
         land: ArrayLike | None = None,
     ) -> Changed:
-        """Project with changed CO2 and CH4 emissions."""
+        """Project the temperature with changed CO2 and CH4 emissions."""
         query, (co2, ch4) = _query(latitude, longitude, year, scenario, land, delta_co2, delta_ch4)
         return self._greenhouse(query, co2, ch4)
 
@@ -103,7 +103,7 @@ class Projections(ABC):
         modify_points: ArrayLike,
         land: ArrayLike | None = None,
     ) -> Changed:
-        """Project with SO2 and BC emissions changed around [[longitude, latitude], ...]."""
+        """Project it with SO2 and BC emissions changed around [[longitude, latitude], ...]."""
         query, (so2, bc) = _query(latitude, longitude, year, scenario, land, delta_so2, delta_bc)
         points = np.asarray(modify_points, dtype=np.float64).reshape(-1, 2)
         return self._aerosol(query, so2, bc, points)

@@ -71,7 +71,7 @@ def greenhouse_change(
     co2_percent: Array,
     ch4_percent: Array,
 ) -> Array:
-    """Compute the global change by emissions changed from 2015 on.
+    """Compute the global change, degC, by CO2 and CH4 emissions changed from 2015 on.
 
     Args:
         scenario: index in ``SCENARIOS``, a query each.
@@ -91,7 +91,10 @@ def aerosol_change(
     so2_percent: Array,
     bc_percent: Array,
 ) -> Array:
-    """Compute the same for the world's SO2 and BC; black carbon counts with its efficacy."""
+    """Compute the global change by the world's SO2 and BC emissions changed from 2015 on.
+
+    Shape (queries, members), degC; black carbon counts with its efficacy.
+    """
     sulphate = _surface(responses().aerosol, scenario, year, so2_percent, np.zeros_like(bc_percent))
     both = _surface(responses().aerosol, scenario, year, so2_percent, bc_percent)
     return np.asarray(sulphate + BLACK_CARBON_EFFICACY * (both - sulphate))

@@ -113,7 +113,7 @@ def spectral_radius(matrix: NDArray[np.float64]) -> float:
 def immune_share(
     disease: Disease, percent: float, people: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Share immunity by age, none above 0.98; the people's mean is ``percent`` less overlap.
+    """Compute shares immune by age, none above 0.98; the people's mean is ``percent`` less overlap.
 
     Of the immunity beyond ``OVERLAP_FROM_PERCENT``, ``immunity_overlap`` meets people who are
     protected already.
@@ -147,8 +147,9 @@ class Measures:
 
 @lru_cache(maxsize=64)
 def seasonal(start: date, days: int, drop: float, peak_day_of_year: float) -> NDArray[np.float64]:
-    """Vary by the season: 1 at the winter peak, 1 - ``drop`` half a year from it, a cosine between.
+    """Compute the seasonal multiplier a day.
 
+    1 at the winter peak, 1 - ``drop`` half a year from it, a cosine between.
     The same course as the seasonal forcing of Balcan et al. 2009 for the northern hemisphere.
     """
     first = start.timetuple().tm_yday
@@ -176,7 +177,7 @@ def usual_uptake(start: date, days: int, by_october: float) -> NDArray[np.float6
 
 @lru_cache(maxsize=64)
 def community(measures: Measures, days: int) -> NDArray[np.float64]:
-    """Multiply community reduction and vaccination, day by day."""
+    """Compute the multiplier a day of community reduction and vaccination together."""
     factor = np.ones(days)
     first = 7 * measures.community_reduction_start_week
     last = first + 7 * measures.community_reduction_weeks

@@ -51,7 +51,7 @@ def run_ensemble(
     disease: Disease = DISEASE,
     places: Places | None = None,
 ) -> NDArray[np.int64]:
-    """Run the metric: (member, day, place). Member k of a seed is the same in every ensemble."""
+    """Run the members: (member, day, place). Member k of a seed is the same in every ensemble."""
     index = list(members)
     places = places or load_places()
     check_memory(len(index), conditions.days)
@@ -73,7 +73,7 @@ def run_ensemble(
 def initial_states(
     conditions: Conditions, disease: Disease, places: Places, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """(5 states, age, place) on the start day: Poisson numbers of latent, infectious, in hospital.
+    """Draw (5 states, age, place) on the start day: latent, infectious and in hospital by Poisson.
 
     Latent and infectious people share ``initial_infected`` by the length of the two states;
     the hospital holds what a steady incidence of that size would fill, times
@@ -94,7 +94,7 @@ def initial_states(
 
 @lru_cache(maxsize=16)
 def initial_means(percent: float, disease: Disease, places: Places) -> NDArray[np.float64]:
-    """(5 states, age, place) with ``percent`` immune: what ``initial_states`` draws around.
+    """Compute (5 states, age, place) with ``percent`` immune: what ``initial_states`` draws around.
 
     Scenarios share it: callers only read it.
     """
@@ -115,7 +115,7 @@ def initial_means(percent: float, disease: Disease, places: Places) -> NDArray[n
 
 @lru_cache(maxsize=8)
 def unit_chance(disease: Disease, places: Places) -> float:
-    """Chance of infection a contact that gives R0 = 1, in midwinter with nobody immune.
+    """Compute the chance of infection a contact that gives R0 = 1, in midwinter with nobody immune.
 
     R0 is the spectral radius of the nation's next-generation matrix.
     """

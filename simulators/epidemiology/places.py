@@ -107,7 +107,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 @lru_cache(maxsize=8)
 def time_shares(places: Places, commuting_share: float, air_share: float) -> NDArray[np.float64]:
-    """(home, visited) shares of time; every row sums to 1.
+    """Compute (home, visited) shares of time; every row sums to 1.
 
     Flows between two places go with the product of their populations: those of commuters fall by
     a factor e every ``COMMUTE_SCALE_KM``, those of air travellers are alike at every distance

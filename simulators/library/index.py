@@ -37,7 +37,10 @@ _FUSED_RANK = 60
 
 
 def words(text: str) -> list[str]:
-    """List the words in order: case and compatibility forms folded, plurals as singulars."""
+    """List the words in order: case and compatibility forms folded, English plurals as singulars.
+
+    An index and its queries use the same.
+    """
     folded = unicodedata.normalize("NFKC", text).casefold()
     return [_singular(word) for word in _WORD.findall(folded) if word not in STOPWORDS]
 

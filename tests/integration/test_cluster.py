@@ -52,7 +52,7 @@ def test_two_workers_and_redis_replay_the_recorded_run(
     }
     for run in cache_stats(redis_place).stages.values():
         assert (run.misses, run.missing) == (0, 0)
-        assert run.hits > 1000
+        assert run.hits > 200
 
 
 def test_no_scheduler_at_the_address(

@@ -87,7 +87,7 @@ def copied(folder: Path) -> Path:
 def delete(room: str, project: Path) -> None:
     """The room's folders, and its section of each file of parameters that has one."""
     for folder in ("rooms", "prompts", "tests/rooms"):
-        shutil.rmtree(project / folder / room)
+        shutil.rmtree(project / folder / room, ignore_errors=True)  # a room may have no prompts
     section = re.compile(rf"^{room}:.*\n(?:(?: .*)?\n)*", re.M)
     for name in PARAMS:
         text = (project / name).read_text(encoding="utf-8")

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from rooms.score.variants import other_scenario, paraphrase, perturb
+from flows.params import load_params
+from rooms.score.settings import ScoreParams
+from rooms.score.variants import other_scenario, paraphrase, perturb, settings_of_variants
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
 from simulrag.questions.records import Template
 from simulrag.testing import ScriptedModel
-from tests.making import question
+from tests.integration.projects import ROOT
+from tests.making import answer, question
 from tests.rooms.planning import PAID, planned, to_plan_in
 
 QUESTION = question(text="Limits drop by 23 percent. What happens?", reference_answer="")
@@ -74,3 +77,21 @@ def test_every_stand_in_fits_the_step_that_asked_for_it(tmp_path: Path) -> None:
     asked = {"details", "mask", "ask_back", "paraphrase", "perturb"}
     assert {f"score_{name}" for name in asked} < {task for _, task in found}
     assert all(task.calls and task.input_tokens and task.output_tokens for task in found.values())
+
+
+@pytest.mark.parametrize(
+    ("methods", "beside"),
+    [
+        (["grounded"], ()),
+        (["closed_book", "grounded"], ("rag",)),
+        (["simulrag", "input_rag"], ("paper", "rag")),
+        ([], ("paper", "rag")),
+    ],
+)
+def test_beside_a_variants_answer_stands_only_what_is_scored(
+    methods: list[str], beside: tuple[str, ...]
+) -> None:
+    params = load_params(ROOT / "params.yaml")
+    score = params.room(ScoreParams).model_copy(update={"methods": methods})
+    settings = settings_of_variants(answer("q", []), params.model_copy(update={"score": score}))
+    assert settings.beside == beside

@@ -35,11 +35,6 @@ def changed(tmp_path: Path, change: dict[str, object]) -> Path:
     ("key", "value", "words"),
     [
         ("answer.samples", 0, ["answer.samples", "greater than or equal to 1"]),
-        (
-            "answer.budget_percent",
-            25,
-            ["answer.budget_percent", "final_budgets_percent: [25, 100]"],
-        ),
         ("answer.method", "reconciled", ["answer.method", "write grounded or paper"]),
         ("label.tolerance", "range", ["label.tolerance", "write rounding"]),
         ("operations.refresh", {"missed": "all"}, ["refresh.missed", "latest period is made up"]),
@@ -49,7 +44,6 @@ def changed(tmp_path: Path, change: dict[str, object]) -> Path:
         ("answer.complete", False, ["answer.complete", "leave it out"]),
         ("answer.claims_per_call", {"decompose": 1}, ["claims_per_call.decompose", "leave it out"]),
         ("answer.final_budgets_percent", [130], ["final_budgets_percent", "130"]),
-        ("operations.retry", {"retries": 5}, ["operations.retry", "operations.retries: 5"]),
         ("metrics.budgets_percent", [15, 130], ["metrics.budgets_percent", "130"]),
         ("answer.sampels", 5, ["answer.sampels", "unknown key", "samples"]),
         ("llm.budget", {"usd": 5}, ["llm.budget", "operations.budget"]),

@@ -198,7 +198,6 @@ def test_bold_is_the_best_value_and_what_may_be_as_good() -> None:
         None,
     ]
     assert best(found) == {0, 1}
-    assert best(found, lowest=True) == {1}
     assert best([None, measured(None, None, None)]) == set()
 
 
