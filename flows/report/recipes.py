@@ -25,7 +25,8 @@ from flows.report.chart import (
     side_by_side,
 )
 from flows.report.run import DomainTable, ReportedRun
-from simulrag.metrics.methods import CLOSED_BOOK, GROUNDED, SIMULRAG
+from flows.report.words import method_name
+from simulrag.metrics.methods import CLOSED_BOOK, FINAL, GROUNDED, SIMULRAG
 from simulrag.metrics.settings import Undecided
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import AnswerVariant
@@ -38,7 +39,7 @@ SHORT: dict[str, str] = {
     SIMULRAG: "paper",
     GROUNDED: "grounded",
 }
-"""A method's name where recipes stand side by side, in that order."""
+"""A method's name where recipes stand side by side, in that order; another stands last."""
 PRICE = (
     "calls",
     "input_tokens",
@@ -86,13 +87,14 @@ class VariantSummary:
         without = ", no kappa" if self.twin else ""
         usual = (m > 1) == (self.method == SIMULRAG)
         samples = "" if usual else f", m = {m}"
-        return f"{SHORT[self.method]}{share}{without}{samples}"
+        return f"{SHORT.get(self.method) or method_name(self.method)}{share}{without}{samples}"
 
     @property
     def order(self) -> tuple[int, bool, float, float]:
         """One sample before several, small budgets before large ones."""
         samples, budget, kappa = self.line.size
-        return list(SHORT).index(self.method), samples > 1, budget, kappa
+        order = [*SHORT, *(method for method in FINAL if method not in SHORT)]
+        return order.index(self.method), samples > 1, budget, kappa
 
     def value(self, metric: str) -> float | None:
         """Return the value of a metric; None where it is not known."""
@@ -108,7 +110,7 @@ def recipes_of(rows: Iterable[Measurement], undecided: Undecided) -> list[Varian
         if quality and (row.undecided, row.failures) != (undecided, "excluded"):
             continue
         price = row.family == "method_cost" and (row.level, row.step) == ("answer", "all")
-        if row.method in SHORT and (quality or (price and row.metric in PRICE)):
+        if row.method in FINAL and (quality or (price and row.metric in PRICE)):
             found.setdefault(row.line, {})[row.metric] = row
     twins = {line.model_copy(update={"kappa": 0.0}) for line in found if line.kappa}
     return sorted(
@@ -202,6 +204,10 @@ _MARKERS = ("square", "triangle", "diamond", "circle")
 _EMPTY = "no final answer could be measured"
 
 
+def _color(method: str) -> str:
+    return _COLORS.get(method, OCHRE.color)
+
+
 def axes(recipes: Sequence[VariantSummary]) -> tuple[Axis, Axis, Axis]:
     """Fit calls, share true and true claims to all domains, so that their figures compare."""
     shares = [one.found["factuality"] for one in recipes if "factuality" in one.found]
@@ -236,7 +242,7 @@ def quality(
             said.append(words)
             point = Point(row.value, 0, words, row.lower_95, row.upper_95)
             shown.append((point, f"{row.value:.{places}f}"))
-        rows.append((one.name, Look(_COLORS[one.method], "circle"), shown))
+        rows.append((one.name, Look(_color(one.method), "circle"), shown))
     return Figure(
         name=f"{domain.name}-quality",
         kind="quality",
@@ -265,9 +271,9 @@ def price(
             f"true, {interval(recipe.found.get('informativeness'), places=1)} true claims"
         )
         said.append(words)
-        place = seen.setdefault(_COLORS[recipe.method], 0)
-        seen[_COLORS[recipe.method]] += 1
-        look = Look(_COLORS[recipe.method], _MARKERS[place % len(_MARKERS)], None)
+        place = seen.setdefault(_color(recipe.method), 0)
+        seen[_color(recipe.method)] += 1
+        look = Look(_color(recipe.method), _MARKERS[place % len(_MARKERS)], None)
         point = Point(calls, share.value, words, share.lower_95, share.upper_95)
         series.append(Series(recipe.name, [point], look))
     return Figure(

@@ -82,7 +82,7 @@ def test_scrubbing() -> None:
 
 
 def test_an_unknown_provider_lists_the_known_ones() -> None:
-    with pytest.raises(InputError, match="'opnai'; known are anthropic, local, openai"):
+    with pytest.raises(InputError, match="'opnai'; known are anthropic,"):
         make_provider(ModelSettings(provider="opnai", model="m"))
 
 
@@ -104,7 +104,7 @@ def test_a_provider_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "plugged", f"{__name__}:Plugged")
     provider = make_provider(ModelSettings(provider="plugged", model="m"))
     assert type(provider).__name__ == "Plugged"
-    assert registry.known_providers() == ["anthropic", "local", "openai", "plugged", "stand-in"]
+    assert {"anthropic", "local", "openai", "plugged"} <= set(registry.known_providers())
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_model_in_one_word(text: str, settings: dict[str, str]) -> None:
     [
         ("gpt-5-mini", "'gpt-5-mini' is not a model; name one as openai:gpt-5-mini"),
         ("openai:", "is not a model"),
-        ("opnai:gpt-5", "unknown provider 'opnai'.*known are anthropic, local, openai"),
+        ("opnai:gpt-5", "unknown provider 'opnai'.*known are anthropic, "),
         ("http://127.0.0.1:11434/v1", "names no model; write http://127.0.0.1:11434/v1#MODEL"),
     ],
 )
