@@ -61,24 +61,6 @@ async def test_calls_still_used_stay_as_recorded_and_others_leave(
     assert target.read_bytes() == before
 
 
-async def test_rows_recorded_before_writers_were_told_stay_beside_those_that_tell(
-    project: tuple[Project, Params], tmp_path: Path
-) -> None:
-    place, params = project
-    target = place.recorded / "label-climate.parquet"
-    source = place.results.calls("label-climate")
-    source.parent.mkdir(parents=True)
-    await _export(tmp_path / "old", target, "1 recorded")
-    pl.read_parquet(target).drop("context").write_parquet(target)
-    await _export(tmp_path / "new", source, "1 anew", "2 anew", context="writer-7")
-    assert "label-climate: 1 calls kept, 1 new, 0 gone" in list(record_calls(place, params))
-    found = pl.read_parquet(target)
-    assert dict(found.select("response", "context").iter_rows()) == {
-        '"1 recorded"': None,
-        '"2 anew"': "writer-7",
-    }
-
-
 async def test_an_export_that_was_altered_is_refused(
     project: tuple[Project, Params], tmp_path: Path
 ) -> None:
