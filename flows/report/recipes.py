@@ -40,6 +40,7 @@ SHORT: dict[str, str] = {
     GROUNDED: "grounded",
 }
 """A method's name where recipes stand side by side, in that order; another stands last."""
+_ORDER = (*SHORT, *(method for method in FINAL if method not in SHORT))
 PRICE = (
     "calls",
     "input_tokens",
@@ -93,8 +94,7 @@ class VariantSummary:
     def order(self) -> tuple[int, bool, float, float]:
         """One sample before several, small budgets before large ones."""
         samples, budget, kappa = self.line.size
-        order = [*SHORT, *(method for method in FINAL if method not in SHORT)]
-        return order.index(self.method), samples > 1, budget, kappa
+        return _ORDER.index(self.method), samples > 1, budget, kappa
 
     def value(self, metric: str) -> float | None:
         """Return the value of a metric; None where it is not known."""

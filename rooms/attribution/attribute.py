@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -31,9 +30,6 @@ from simulrag.errors import ModelError
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker, Counted
 from simulrag.records import Answer, Evidence, claim_hash
-
-if TYPE_CHECKING:
-    from simulrag.method.simulation import Simulations
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from simulrag.metrics.table import Measurement, read_table, rows_of
 if TYPE_CHECKING:
     from flows.params import Params
     from flows.project import Project
-    from rooms.attribution.records import Attribution
     from simulrag.records import Answer
 
 
