@@ -274,18 +274,11 @@ def _problem(item: Any) -> str:
     if item["type"] == "value_error":  # a rule of ours, in words
         return ": ".join(filter(None, [where, str(item["ctx"]["error"])]))
     where = where or "file"
-    if item["type"] == "extra_forbidden" and item["loc"] == ("llm", "budget"):
-        return "llm.budget: a budget is under operations.budget, so that changing it reruns nothing"
-    if words := GONE.get((".".join(map(str, item["loc"][:2])), str(item["input"]))):
-        return words
-    renamed = RENAMED.get(where)
-    if item["type"] == "extra_forbidden" and renamed:
-        return f"{where}: {renamed}"
     if item["type"] == "extra_forbidden":
-        keys = _keys_beside(item["loc"])
-        close = difflib.get_close_matches(str(item["loc"][-1]), keys, n=1)
-        hint = f", did you mean '{close[0]}'?" if close else f"; known there: {', '.join(keys)}"
-        return f"{where}: unknown key{hint}"
+        known = _keys_beside(item["loc"])
+        close = difflib.get_close_matches(str(item["loc"][-1]), known, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"known there: {', '.join(known)}"
+        return f"unknown setting {where}: {RENAMED.get(where, hint)}"
     given = item.get("input")
     secret = {"llm", "benchmark_model"} & {
         *item["loc"]
@@ -295,22 +288,11 @@ def _problem(item: Any) -> str:
     return f"{where}: {item['msg']}{shown}"
 
 
-GONE = {
-    ("label.tolerance", "range"): "label.tolerance: range is gone, write rounding or a percentage",
-}
-"""Values of earlier versions, and what to write."""
 RENAMED = {
-    "answer.boundary": "leave it out: a model is asked what the simulator could check",
-    "answer.claims_per_call.decompose": "leave it out: each answer is taken apart by itself",
-    "answer.complete": "leave it out: answer.method: grounded adds what the text lacks",
-    "answer.second_look": "leave it out: answer.method: grounded looks again, answer.looks",
-    "answer.verify_by": "leave it out: a model reads the evidence",
-    "label.subjects": "leave it out: no table counts contradictions any more",
-    "answer.merging": "leave it out: claim sets are merged in pairs",
     "answer.baselines": "name what to compare with, answer.beside: [paper, rag], or []",
-    "operations.refresh.missed": "leave it out: the latest period is made up",
+    "llm.budget": "a budget is under operations.budget, so that changing it reruns nothing",
 }
-"""Keys of earlier versions, and what stands in their place."""
+"""What stands in the place of a setting whose name is not alike."""
 
 
 def _keys_beside(location: tuple[Any, ...]) -> list[str]:
