@@ -17,7 +17,7 @@ from flows.project import Project, find_project
 from flows.running.bench import located
 from flows.sections import Operations
 from simulrag.calls import CallCache
-from simulrag.errors import ModelError, ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
+from simulrag.errors import ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
 from simulrag.method.verification import VERBALIZED
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
@@ -102,9 +102,10 @@ def check(as_json: Json = False) -> None:
     # Each goes the way of every other call (prompt, schema, cache, budget), but is always made: its
     # row is written anew. It is the paid call that needs no budget, since it is asked for by name
     # and takes some hundred tokens; where one is set it keeps to it.
-    checked = check_models(find_project())
-    show(as_json, [item.model_dump(mode="json") for item in checked], *map(checked_text, checked))
-    if not all(item.works for item in checked):
+    checks = check_models(find_project())
+    lines = [check_text(item) for item in checks] or [REPLAYED]
+    show(as_json, [item.model_dump(mode="json") for item in checks], *lines)
+    if any(item.problem for item in checks):
         raise typer.Exit(1)
 
 
@@ -117,49 +118,45 @@ class ModelCheck(Record):
 
     roles: tuple[str, ...]
     model: str
-    works: bool
     reached: bool | None = None
     structured: bool | None = None
     seconds: float | None = None
-    note: str = ""
-    problem: str | None = None
+    problem: str = ""
 
 
 def check_models(project: Project) -> list[ModelCheck]:
-    """Each distinct model and sampling of params.yaml once; one failure stops no other."""
+    """Call each distinct model of params.yaml once, but those whose calls are only replayed.
+
+    One failure stops no other.
+    """
     params = load_params(project.params)
-    roles: dict[str, tuple[list[str], ModelSettings]] = {}
+    roles: dict[str, list[str]] = {}
+    models: dict[str, ModelSettings] = {}
     for place, settings in params.models().items():
-        role = place.removeprefix("llm.")
-        variants = {role: settings.sampling}
-        variants |= {f"{role}.{task}": settings.sampling_of(task) for task in settings.tasks}
-        for name, sampling in variants.items():
-            alone = settings.model_copy(update={"sampling": sampling, "tasks": {}})
-            roles.setdefault(alone.model_dump_json(), ([], alone))[0].append(name)
-    return [_check(project, params.operations, used_by, model) for used_by, model in roles.values()]
+        if not settings.replay:
+            models[settings.model_dump_json()] = settings
+            roles.setdefault(settings.model_dump_json(), []).append(place.removeprefix("llm."))
+    return [
+        _check(project, params.operations, roles[key], settings) for key, settings in models.items()
+    ]
 
 
 def _check(
     project: Project, operations: Operations, roles: list[str], settings: ModelSettings
 ) -> ModelCheck:
-    facts = ModelCheck(
-        roles=tuple(roles),
-        model=f"{settings.provider}:{settings.model}",
-        works=settings.replay,
-        note=REPLAYED if settings.replay else "",
-    )
-    if settings.replay:
-        return facts
+    result = ModelCheck(roles=tuple(roles), model=f"{settings.provider}:{settings.model}")
     began = time.monotonic()
     try:
-        provider = make_provider(located(project, settings))
-        asyncio.run(_call(project, operations, provider))
+        asyncio.run(_call(project, operations, make_provider(located(project, settings))))
     except SimulRAGError as error:
-        return facts.model_copy(update={**_told(error), "problem": " ".join(str(error).split())})
+        facts: dict[str, object] = {"problem": " ".join(str(error).split())}
+        if isinstance(error, ModelUnavailable | ModelTimeout):
+            facts |= {"reached": False}
+        elif isinstance(error, ReplyInvalid):
+            facts |= {"reached": True, "structured": False}
+        return result.model_copy(update=facts)
     seconds = time.monotonic() - began
-    return facts.model_copy(
-        update={"works": True, "reached": True, "structured": True, "seconds": seconds}
-    )
+    return result.model_copy(update={"reached": True, "structured": True, "seconds": seconds})
 
 
 async def _call(project: Project, operations: Operations, provider: Provider) -> None:
@@ -182,31 +179,21 @@ async def _call(project: Project, operations: Operations, provider: Provider) ->
 def _budget(
     project: Project, limits: BudgetLimits, provider: Provider, cache: CallCache
 ) -> Budget | None:
-    """The project's; where it has none a boundless one, so that the call is counted too."""
+    """Open the project's; where it has none a boundless one, so that the call is counted too."""
     if not provider.paid:
         return None
     account = Account(cache.ledger(), read_prices(project.prices), limits.since)
-    name = provider.settings.full_name
-    if limits.given:
-        return Budget(limits, account, name, max_output=provider.max_output_tokens)
-    return Budget(NO_LIMIT, account, name, max_output=1)
+    bound = provider.max_output_tokens if limits.given else 1
+    allowed = limits if limits.given else NO_LIMIT
+    return Budget(allowed, account, provider.settings.full_name, max_output=bound)
 
 
-def _told(error: SimulRAGError) -> dict[str, bool]:
-    """How far the call came before it failed."""
-    if not isinstance(error, ModelError):  # a field that the model refused: its server answered
-        return {"reached": True} if "(400)" in str(error) else {}
-    if isinstance(error, ModelUnavailable | ModelTimeout):
-        return {"reached": False}
-    return {"reached": True, "structured": False} if isinstance(error, ReplyInvalid) else {}
-
-
-def checked_text(item: ModelCheck) -> str:
-    """A few lines for people."""
-    lines = [f"{'ok  ' if item.works else 'FAIL'} {item.model} ({', '.join(item.roles)})"]
+def check_text(item: ModelCheck) -> str:
+    """Write a few lines for people."""
     seen = {"reached": item.reached, "structured output": item.structured}
-    shown = [f"{name}: {'yes' if ok else 'no'}" for name, ok in seen.items() if ok is not None]
+    facts = [f"{name}: {'yes' if ok else 'no'}" for name, ok in seen.items() if ok is not None]
     if item.seconds is not None:
-        shown.append(f"{item.seconds:.1f} s a call")
-    remarks = ("; ".join(shown), item.note, item.problem)
-    return "\n".join([*lines, *(f"     {words}" for words in remarks if words)])
+        facts.append(f"{item.seconds:.1f} s a call")
+    mark = "FAIL" if item.problem else "ok  "
+    lines = [f"{mark} {item.model} ({', '.join(item.roles)})", "; ".join(facts), item.problem]
+    return "\n     ".join(filter(None, lines))

@@ -42,7 +42,11 @@ def changed(tmp_path: Path, change: dict[str, object]) -> Path:
         ("answer.sampels", 5, ["unknown setting answer.sampels: did you mean 'samples'?"]),
         ("llm.budget", {"usd": 5}, ["unknown setting llm.budget", "operations.budget"]),
         ("operations.budget", {"usd": -1}, ["operations.budget.usd"]),
-        ("operations.budget", {"eur": 5}, ["unknown setting operations.budget.eur: known there", "usd"]),
+        (
+            "operations.budget",
+            {"eur": 5},
+            ["unknown setting operations.budget.eur: known there", "usd"],
+        ),
         ("anwser", {}, ["unknown setting anwser: did you mean 'answer'?"]),
         ("answer.centrality", "closness", ["answer.centrality", "closeness"]),
         ("label.tolerance", -1, ["label", "tolerance"]),
