@@ -31,7 +31,7 @@ from flows.watch.tracking import duration, say
 from simulators.base import SimulatorError
 from simulrag.errors import BudgetMissing, SimulRAGError
 from simulrag.models.budget import Account, dollars
-from simulrag.models.prices import Price, PriceTable, read_prices
+from simulrag.models.prices import PriceTable, read_prices
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record, Usage
@@ -62,8 +62,8 @@ class TaskPlan(Record):
 class Plan(Record):
     """The pending work, and what was spent so far (US dollars and tokens, on paid calls).
 
-    ``seconds``: by stage, how long its calls will take, so many ``at_a_time`` and in chains that
-    wait for one another; ``measured``: how many stored calls tell the pace of each of the models
+    ``seconds``: how long its calls will take, so many ``at_a_time`` and in chains that wait for one
+    another; ``measured``: how many stored calls tell the pace of each of the models
     that are to be asked; 0: it is assumed. ``alone``: the calls that would be left with nothing to
     compare with (``answer.beside: []``); None where that changes nothing. ``uncounted``: tasks
     after which nothing could be counted, with the reason. ``prices_as_of``: the month or day of
@@ -71,7 +71,7 @@ class Plan(Record):
     """
 
     tasks: tuple[TaskPlan, ...]
-    seconds: dict[str, float]
+    seconds: float
     at_a_time: int
     measured: dict[str, int]
     alone: int | None = None
@@ -160,12 +160,11 @@ def _plan(
 def show_plan(
     project: Project,
     as_json: bool,
-    params: Path | None = None,
     questions: Imported | None = None,
     outs: Results | None = None,
 ) -> None:
-    """Print the plan of params.yaml or of the parameters in another file, see ``make_plan``."""
-    plan = make_plan(project, load_params(params or project.params), questions, outs)
+    """Print the plan of params.yaml, see ``make_plan``."""
+    plan = make_plan(project, load_params(project.params), questions, outs)
     text = json.dumps(plan.model_dump(mode="json"), indent=2) if as_json else plan_text(plan)
     sys.stdout.write(text + "\n")
 
@@ -224,13 +223,12 @@ class PlannedStages:
     measured: dict[str, list[Length]] = field(default_factory=dict)
     assumed_s: dict[str, tuple[str, float]] = field(default_factory=dict)
 
-    def seconds(self) -> dict[str, float]:
-        """By stage, at the pace of its model as far as that was measured."""
-        took = self.assumed_s.items()
-        return {stage: assumed_s * self.pace(model) for stage, (model, assumed_s) in took}
+    def seconds(self) -> float:
+        """Sum up what the stages take, at the pace of their models as far as that was measured."""
+        return sum(assumed_s * self.pace(model) for model, assumed_s in self.assumed_s.values())
 
     def pace(self, model: str) -> float:
-        """How long a model's calls took against what would be assumed of them."""
+        """Tell how long a model's calls took against what would be assumed of them."""
         calls = self.measured.get(model, ())
         assumed_s = sum(call.assumed_s for call in calls)
         return sum(call.seconds for call in calls) / assumed_s if assumed_s else 1.0
@@ -261,7 +259,8 @@ async def _all(
 def task_plans(stage: str, gate: DryRunGateway, prices: PriceTable) -> Iterator[TaskPlan]:
     """What is left of a stage for one model, by task."""
     settings = gate.settings
-    price, costs = prices.find(settings.full_name), _costs(settings)
+    price = prices.find(settings.full_name)
+    paid = not settings.replay and make_provider(settings).paid
     for task in dict.fromkeys([*gate.stored, *gate.missing]):
         stored = list(gate.stored.get(task, {}).values())
         missing = list(gate.missing.get(task, {}).values())
@@ -269,6 +268,7 @@ def task_plans(stage: str, gate: DryRunGateway, prices: PriceTable) -> Iterator[
             input_tokens=sum(call.tokens_in for call in missing),
             output_tokens=len(missing) * _reply_tokens(stored, missing),
         )
+        usd = None if price is None else price.cost(used)
         yield TaskPlan(
             stage=stage,
             task=task,
@@ -278,7 +278,7 @@ def task_plans(stage: str, gate: DryRunGateway, prices: PriceTable) -> Iterator[
             input_tokens=used.input_tokens,
             output_tokens=used.output_tokens,
             model=named(settings),
-            usd=_money(used, price) if costs else 0.0,
+            usd=usd if paid else 0.0,
             replayed=settings.replay,
         )
 
@@ -291,15 +291,6 @@ def _reply_tokens(stored: Sequence[Length], missing: Sequence[Length]) -> int:
 def named(settings: ModelSettings) -> str:
     """A model as the plan names it."""
     return f"{settings.provider}:{settings.model}"
-
-
-def _money(used: Usage, price: Price | None) -> float | None:
-    return None if price is None else price.cost(used)
-
-
-def _costs(settings: ModelSettings) -> bool:
-    """Whether the calls of a model cost money."""
-    return not settings.replay and make_provider(settings).paid
 
 
 def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[str, str]:
@@ -364,7 +355,7 @@ def _time_text(plan: Plan) -> str:
         for model, calls in sorted(plan.measured.items())
     ]
     return (
-        f"time: about {duration(sum(plan.seconds.values()))} with {plan.at_a_time} calls at a time "
+        f"time: about {duration(plan.seconds)} with {plan.at_a_time} calls at a time "
         f"(operations.concurrency); {'; '.join(paces)}"
     )
 

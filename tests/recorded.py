@@ -108,7 +108,7 @@ def replay(
 
     async def rehearsed() -> None:
         async for at in rehearse(project, params, cache, root / "made"):
-            gates.extend((at.name, gate) for gate in at.gates)
+            gates.extend((at.stage.named(at.item), gate) for gate in at.gates)
 
     with Recorded(root / "calls", files) as cache:
         asyncio.run(rehearsed())

@@ -101,10 +101,6 @@ def table(
 
 @app.command()
 def plan(
-    params: Annotated[
-        Path | None,
-        typer.Option(help="Plan these parameters, of a next recording say; else params.yaml."),
-    ] = None,
     benchmark: Annotated[
         Path | None,
         typer.Option(help="Plan `simulrag run --benchmark FOLDER` over these question files."),
@@ -117,11 +113,11 @@ def plan(
     project = find_project()
     if benchmark is not None:
         questions = imported(benchmark, limit, seed)
-        show_plan(project, as_json, params, questions, Results(project.runs(benchmark)))
+        show_plan(project, as_json, questions, Results(project.runs(benchmark)))
         return
     if limit is not None:
         raise InputError("--limit draws from the files of --benchmark: name their folder")
-    show_plan(project, as_json, params)
+    show_plan(project, as_json)
 
 
 @app.command()

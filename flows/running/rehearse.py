@@ -94,47 +94,11 @@ class StoredCalls(CallCache):
         return await super().get_or_call(kind, request, None, task=task)
 
 
-class StoredGateway(Gateway):
-    """A gateway that answers from what is stored and notes what it was asked for.
+class DryRunGateway(Gateway):
+    """A gateway that answers from what is stored, else by a stand-in, and notes what was asked.
 
     ``stored``: the lengths of the calls that are there, by task and key; ``missing``: of those that
-    are not, as far as they can be told. A call that is not there raises CallsPending.
-    """
-
-    def __init__(self, settings: ModelSettings, cache: StoredCalls, prompts: Prompts) -> None:
-        self.provider = make_provider(settings)
-        super().__init__(self.provider, settings, cache, prompts)
-        self.stored: dict[str, dict[str, Length]] = {}
-        self.missing: dict[str, dict[str, Length]] = {}
-        self.unstored: dict[str, Request] = {}
-        self._calls = cache
-
-    async def complete(self, request: Request) -> Completion:
-        """The stored completion. Raises CallsPending where there is none."""
-        asked = self.key(request)
-        key = call_key("model", asked)
-        tokens_in = text_tokens("".join(message.content for message in request.messages))
-        try:
-            # Prompted for here first, because the gateway would look for the reason of a miss.
-            stored = await self._calls.get_or_call("model", asked)
-        except CacheError:
-            known = not any(MARK in message.content for message in request.messages)
-            self.missing.setdefault(request.task, {})[key] = Length(tokens_in, 0, known)
-            if known:
-                self.unstored.setdefault(request.task, request)
-            raise CallsPending(f"'{request.task}' is not stored") from None
-        completion = await super().complete(request)
-        used = completion.usage
-        length = Length(tokens_in, text_tokens(completion.text), seconds=stored.call.latency_s)
-        if used.input_tokens:
-            length = replace(length, tokens_in=used.input_tokens, tokens_out=used.output_tokens)
-        self.stored.setdefault(request.task, {})[key] = length
-        return completion
-
-
-class DryRunGateway(StoredGateway):
-    """The same, with a stand-in for each reply that is not stored.
-
+    are not, as far as they can be told; ``unstored``: the first of a task's whose prompt is known.
     ``unfit``: tasks whose stand-in the step refuses, so that what follows it is not counted.
     """
 
@@ -146,9 +110,14 @@ class DryRunGateway(StoredGateway):
         at_a_time: int,
         simulators: Sequence[Simulator] = (),
     ) -> None:
-        super().__init__(settings, cache, prompts)
-        self._simulators = simulators
+        self.provider = make_provider(settings)
+        super().__init__(self.provider, settings, cache, prompts)
+        self.stored: dict[str, dict[str, Length]] = {}
+        self.missing: dict[str, dict[str, Length]] = {}
+        self.unstored: dict[str, Request] = {}
         self.unfit: dict[str, str] = {}
+        self._calls = cache
+        self._simulators = simulators
         self._passed: set[str] = set()
         self._places = asyncio.Semaphore(min(at_a_time, self.provider.concurrency or at_a_time))
 
@@ -166,9 +135,8 @@ class DryRunGateway(StoredGateway):
             return await self.complete(request)
         except CallsPending:
             key = call_key("model", self.key(request))
-            known = self.missing[task.name][key]
             tokens = reply_tokens(task, values) + self.hidden_tokens(task.name)
-            length = Length(known.tokens_in, tokens, known.known)
+            length = replace(self.missing[task.name][key], tokens_out=tokens)
             self.missing[task.name][key] = length
             await self._pass(key, length)
         schema = {} if task.reply is None else task.reply.model_json_schema()
@@ -182,13 +150,32 @@ class DryRunGateway(StoredGateway):
         return Completion(text, parsed, Usage(calls=1), "", cached=False)
 
     async def complete(self, request: Request) -> Completion:
-        """The stored completion; what is measured has a stand-in here, all else in ``ask``."""
+        """The stored completion; what is measured has a stand-in here, all else in ``ask``.
+
+        Raises CallsPending where there is none.
+        """
+        asked = self.key(request)
+        key = call_key("model", asked)
+        tokens_in = text_tokens("".join(message.content for message in request.messages))
         try:
-            return await super().complete(request)
-        except CallsPending:
-            if request.measure is None:
-                raise
-        await self._pass(call_key("model", self.key(request)), Length(0, 0))
+            # Asked for here first, because the gateway would look for the reason of a miss.
+            stored = await self._calls.get_or_call("model", asked)
+        except CacheError:
+            known = not any(MARK in message.content for message in request.messages)
+            self.missing.setdefault(request.task, {})[key] = Length(tokens_in, 0, known)
+            if known:
+                self.unstored.setdefault(request.task, request)
+        else:
+            completion = await super().complete(request)
+            used = completion.usage
+            length = Length(tokens_in, text_tokens(completion.text), seconds=stored.call.latency_s)
+            if used.input_tokens:
+                length = replace(length, tokens_in=used.input_tokens, tokens_out=used.output_tokens)
+            self.stored.setdefault(request.task, {})[key] = length
+            return completion
+        if request.measure is None:
+            raise CallsPending(f"'{request.task}' is not stored")
+        await self._pass(key, Length(0, 0))
         texts = request.messages[1:]
         text = json.dumps([0.0 for _ in texts] if request.measure == "rerank" else [["x", -1.0]])
         return Completion(text, None, Usage(calls=1), "", cached=False)
@@ -329,11 +316,6 @@ class Rehearsed:
     item: str
     gates: tuple[DryRunGateway, ...]
     seconds: float
-
-    @property
-    def name(self) -> str:
-        """``answer-urban``."""
-        return self.stage.named(self.item)
 
 
 async def rehearse(

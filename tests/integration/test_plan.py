@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,14 @@ from typing import Any
 import pytest
 
 from flows.params import load_params
-from flows.plan import Plan, TaskPlan, announce, make_plan, plan_text, show_plan
+from flows.plan import Plan, TaskPlan, announce, make_plan, plan_text
 from flows.project import Project
 from flows.running.rehearse import FIRST_TOKEN_S, TOKENS_PER_S
 from simulrag.errors import BudgetMissing
 from tests.integration.projects import PARAMS, change_params
 from tests.recorded import ROOT
 
-QUESTIONS, SAMPLES, CLAIMS = 15, 5, 26
-"""The last as stand-ins have it, about as the recorded answers do."""
+QUESTIONS, SAMPLES = 15, 5
 PAID = {"provider": "openai", "model": "gpt-5-mini", "paid": True}
 
 
@@ -85,17 +83,17 @@ def test_money_by_the_price_of_the_model(plan: Plan) -> None:
 
 
 def test_time_by_turns_and_by_the_longest_chain(project: Project, plan: Plan) -> None:
-    rows = by_task(plan, "answer").values()
+    rows = plan.tasks
     one_by_one = sum(row.calls * FIRST_TOKEN_S + row.output_tokens / TOKENS_PER_S for row in rows)
 
     def seconds(at_a_time: int) -> float:
         params = load_params(project.params).with_operations(concurrency=at_a_time)
-        return make_plan(project, params).seconds["answer@urban"]
+        return make_plan(project, params).seconds
 
     assert seconds(1) == pytest.approx(one_by_one, rel=0.01)
     chain = seconds(4096)
     assert 7 * FIRST_TOKEN_S < chain < one_by_one / 40
-    assert one_by_one / 16 < plan.seconds["answer@urban"] <= one_by_one / 16 + chain
+    assert one_by_one / 16 < plan.seconds <= one_by_one / 16 + chain
     assert plan.measured == {"openai:gpt-5-mini": 0}
     assert "openai:gpt-5-mini as assumed, 1 s a call and 50 tokens a second" in plan_text(plan)
 
@@ -159,28 +157,6 @@ def test_a_model_that_writes_a_domain_s_questions_alone_is_planned_and_dated(
     with pytest.raises(BudgetMissing):
         announce(Project(folder), load_params(folder / "params.yaml"))
     assert "prices: openai:gpt-5-mini as of" in capsys.readouterr().out
-
-
-def test_other_parameters_are_planned_without_being_the_project_s(
-    project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One claim a call: many more calls for stated confidence and labels."""
-    following = tmp_path / "params.other.yaml"
-    (tmp_path / "params.yaml").write_bytes(project.params.read_bytes())
-    changes: dict[str, Any] = {
-        "answer.claims_per_call": {"boundary": 40, "verify": 20, "verbalized": 1},
-        "label.claims_per_call": 1,
-    }
-    change_params(tmp_path, **changes)
-    (tmp_path / "params.yaml").rename(following)
-    show_plan(project, True, following)
-    rows = {
-        (row["stage"], row["task"]): row for row in json.loads(capsys.readouterr().out)["tasks"]
-    }
-    assert rows["answer@urban", "verbalized"]["calls"] == QUESTIONS * CLAIMS
-    assert rows["label@urban", "label"]["calls"] > 3 * QUESTIONS * CLAIMS
-    assert ("label@urban", "label_batch") not in rows
-    assert load_params(project.params).label.claims_per_call == 20
 
 
 @pytest.mark.parametrize(
