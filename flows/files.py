@@ -32,10 +32,9 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
 
 def record_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
-    """The records of a file, one in memory at a time.
+    """Read the records of a file, one in memory at a time.
 
-    Raises InputError that names the line and the field, and what to run where an out is of another
-    version.
+    Raises InputError that names the line and the field.
     """
     try:
         # newline: replies may hold the other line separators of Unicode.
@@ -60,23 +59,9 @@ def _record(path: Path, number: int, line: str, kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
-        problems = error.errors()
-        other = [
-            problem for problem in problems if problem["type"] in ("missing", "extra_forbidden")
-        ]
-        first = (other or problems)[0]
+        first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "line"
-        what = f"{path}:{number}: {where}: {first['msg']}"
-        raise InputError(f"{what}{_way_on(path) if other else ''}") from None
-
-
-def _way_on(path: Path) -> str:
-    """What to do about records of other fields: an out of another version is made again."""
-    from flows.stages import maker  # stages read files
-
-    command = maker(path)
-    way = f"; another version wrote it: run `{command}`, which pays no stored call again"
-    return way if command else ""
+        raise InputError(f"{path}:{number}: {where}: {first['msg']}") from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.hooks import stages_of_rooms
-from simulrag.errors import InputError
 
 if TYPE_CHECKING:
     from flows.params import Params
@@ -43,20 +40,6 @@ def stage_of(name: str) -> Stage:
 def stages() -> tuple[Stage, ...]:
     """All of them."""
     return tuple(map(stage_of, stage_names()))
-
-
-def maker(path: Path) -> str:
-    """The command that makes an out of this project again; "" for any other file."""
-    from flows.params import open_project
-
-    with suppress(InputError):
-        project, params = open_project()
-        for stage in stages():
-            for item in stage.items(params):
-                outs = (project.root / made.format(item=item) for made in stage.makes)
-                if any(made.exists() and made.samefile(path) for made in outs):
-                    return f"simulrag stage {stage.name}" + (f" --domain {item}" if item else "")
-    return ""
 
 
 def exports(params: Params, given: Iterable[Stage] | None = None) -> list[str]:

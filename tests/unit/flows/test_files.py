@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from flows.files import read_records, read_table, write_records, write_table, wr
 from simulrag.errors import EnvironmentFault, InputError
 from simulrag.records import AnswerVariant, FinalClaims, Label, ToolCall
 
-ROOT = Path(__file__).resolve().parents[3]
 LINE = AnswerVariant(method="simulrag", samples=5)
 
 
@@ -48,27 +46,9 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"finals\.jsonl:2: line"):
         read_records(path, FinalClaims)
-
-
-def test_of_an_out_of_another_version_it_says_what_to_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copy(ROOT / "params.yaml", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    written = {"answers/urban.jsonl": "answer", "labels/urban-final-claims.jsonl": "label"}
-    for name in (*written, "routing/none.jsonl"):
-        path = tmp_path / "data" / name
-        path.parent.mkdir(parents=True)
-        path.write_text('{"tool": "t", "arguments": {}, "left_since": 1}\n')
-        with pytest.raises(InputError, match=r"jsonl:1: left_since: Extra inputs") as caught:
-            read_records(Path("data") / name, ToolCall)
-        if name in written:
-            assert f"run `simulrag stage {written[name]} --domain urban`" in str(caught.value)
-        else:  # written by hand
-            assert "run `" not in str(caught.value)
-        path.write_text('{"tool": "t", "arguments": 3}\n')
-        with pytest.raises(InputError, match=r"jsonl:1: arguments: Input should be an object$"):
-            read_records(path, ToolCall)
+    path.write_text('{"tool": "t", "arguments": {}, "left_since": 1}\n')
+    with pytest.raises(InputError, match=r"jsonl:1: left_since: Extra inputs"):
+        read_records(path, ToolCall)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"not json\n"])
