@@ -77,42 +77,29 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _replaced(path: Path) -> Iterator[Callable[[bytes], object]]:
-    """Writes beside ``path``; that file takes its place once it is whole, else it is gone.
+    """Write beside ``path``; that file takes its place once it is whole, else it is gone.
 
     Raises EnvironmentFault where it cannot be written; what the work in between raises stays as it
     is.
     """
     check_folder(path.parent)
-    for left in path.parent.glob(f".{path.name}.[0-9]*"):
-        if not _is_alive(left.suffix[1:]):  # its writer was killed
-            left.unlink(missing_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    part = path.with_name(f".{path.name}.part")
 
-    def told(work: Callable[[], Result]) -> Result:
+    def tried(work: Callable[[], Result]) -> Result:
         try:
             return work()
         except OSError as error:
             raise EnvironmentFault(f"{path} cannot be written: {error.strerror}") from None
 
-    file = told(lambda: temporary.open("wb"))
+    file = tried(lambda: part.open("wb"))
     try:
-        yield lambda content: told(lambda: file.write(content))
-        told(file.close)
-        told(lambda: temporary.replace(path))
+        yield lambda content: tried(lambda: file.write(content))
+        tried(file.close)
+        tried(lambda: part.replace(path))
     finally:
         with suppress(OSError):
             file.close()
-        temporary.unlink(missing_ok=True)
-
-
-def _is_alive(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except (ValueError, OSError):
-        return True
-    return True
+        part.unlink(missing_ok=True)
 
 
 def check_folder(folder: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from flows.files import write_text
 from flows.report.blocks import Block, Facts, Figure, Table
 from flows.report.chart import standalone
 from flows.report.run import ReportedRun
@@ -30,27 +31,19 @@ def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None
     the page come ``figures/`` (SVG) and ``tables/`` (Markdown, LaTeX, CSV) with what it shows.
     """
     shown = [(section, list(section.blocks(run))) for section in sections()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
     index: list[dict[str, Any]] = []
-    page = _template().stream(
+    packed = list(blocks(_noted(traced, run.settings.centrality, index)))
+    page = _template().render(
         run=run,
         asked={domain.name for domain in run.domains},
         sections=[(section, list(_grouped(found))) for section, found in shown if found],
         css=Markup(_asset("report.css")),  # noqa: S704 - our own file
         scripts=[Markup(_asset(name)) for name in _SCRIPTS],  # noqa: S704 - our own files
-        blocks=blocks(_noted(traced, run.settings.centrality, index)),
+        blocks=packed,
         block_size=BLOCK,
-        # Asked for after the traces have gone through.
-        index=lambda: Markup(script_json(index)),  # noqa: S704 - escaped
+        index=Markup(script_json(index)),  # noqa: S704 - escaped
     )
-    page.enable_buffering(100)
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(page)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_text(path, page)
     for _, found in shown:
         _write_files(path.parent, found)
 
@@ -67,16 +60,11 @@ def _noted(
 def _write_files(folder: Path, found: Sequence[Block]) -> None:
     for block in found:
         if isinstance(block, Figure):
-            _write(folder / "figures" / f"{block.name}.svg", standalone(block.svg))
+            write_text(folder / "figures" / f"{block.name}.svg", standalone(block.svg))
         elif isinstance(block, Table):
             name = f"{block.domain}-{block.name}" if block.domain else block.name
             for suffix, text in files_of(block).items():
-                _write(folder / "tables" / f"{name}.{suffix}", text)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
+                write_text(folder / "tables" / f"{name}.{suffix}", text)
 
 
 def _grouped(found: Sequence[Block]) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,6 @@ import pytest
 
 from flows.cli.app import app
 from flows.cli.main import ended
-from flows.files import write_text
 from simulators.library.builder import build_corpus
 from simulators.library.builder.pages import read_pages
 from simulators.library.corpus import Corpus, CorpusError
@@ -76,11 +75,3 @@ def test_a_deep_document_is_one_line(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("[" * 200_000)
     with pytest.raises(CorpusError):
         list(read_pages(tmp_path / name))
-
-
-def test_what_a_killed_writer_left_goes_with_the_next_writing(tmp_path: Path) -> None:
-    (tmp_path / ".urban.jsonl.999999999").write_text("half")
-    (tmp_path / ".urban.jsonl.1").write_text("of a process that is alive")
-    write_text(tmp_path / "urban.jsonl", "whole\n")
-    assert {path.name for path in tmp_path.iterdir()} >= {"urban.jsonl", ".urban.jsonl.1"}
-    assert not (tmp_path / ".urban.jsonl.999999999").exists()
