@@ -16,6 +16,8 @@ from html import escape
 WIDTH = 440
 _LEFT, _RIGHT, _TOP, _PLOT, _BELOW = 56, 52, 12, 216, 44
 _LEGEND_ROW, _LEGEND_COLUMNS, _ROW = 20, 2, 42
+_LEGEND_LEFT, _LEGEND_COLUMN = 14, 213
+"""A column holds "paper 100 %, m = 1" as large as the page writes it."""
 _NUMBER = 52
 """Room for the number beside a value, right of its axis."""
 _NAMESPACE = "http://www.w3.org/2000/svg"
@@ -305,7 +307,7 @@ def _mark(point: Point, x: float, y: float, look: Look, place: int | None) -> st
 def _legend(keys: Sequence[Series], places: Sequence[int], height: float) -> Iterable[str]:
     top = height - _LEGEND_ROW * math.ceil(len(keys) / _LEGEND_COLUMNS) + 12
     for index, (one, place) in enumerate(zip(keys, places, strict=True)):
-        x = _LEFT + (index % _LEGEND_COLUMNS) * 180
+        x = _LEGEND_LEFT + index % _LEGEND_COLUMNS * _LEGEND_COLUMN
         y = top + index // _LEGEND_COLUMNS * _LEGEND_ROW
         swatch = [_text(one.name, 36, 4, anchor="start")]
         if one.look.dash is not None:
