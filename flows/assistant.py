@@ -18,7 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from flows import asking
-from flows.cli.answers import answer_json
+from flows.cli.ask import answer_json
 from flows.cli.main import code_of
 from flows.params import Params, load_params
 from flows.project import Project

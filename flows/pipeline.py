@@ -1,23 +1,44 @@
-"""The whole pipeline, as DVC runs it: run, run again what failed, and show what came out."""
+"""The whole pipeline, as DVC runs it: run, run again what failed, and show what came out.
+
+DVC turns every exit code into its own. So a stage adds a JSON line when it begins and one when it
+ends to the file that the environment names, where it names one. A killed stage has no second line.
+
+Questions of files of one's own, a file a domain, run without DVC (``simulrag run --benchmark``):
+answered from the evidence they came with, where they carry none by their domain's simulator.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from flows.files import check_folder
-from flows.imported import STAGES, Imported
-from flows.outcomes import gathered, run_child
+from pydantic import JsonValue, ValidationError
+
+from flows.files import check_folder, write_records
 from flows.params import Params, load_params
 from flows.plan import announce
 from flows.project import Project, Results
 from flows.running.bench import pending_words
 from flows.running.runner import StageContext, make_item
+from flows.sections import SimulatorChoice
 from flows.stages import exports, stage_of, stages
-from flows.watch.tracking import planned
-from simulrag.errors import CallsPending, CoverageFailed, SimulRAGError
+from flows.watch.tracking import planned, say
+from simulrag.errors import (
+    CallsPending,
+    CoverageFailed,
+    EnvironmentFault,
+    InputError,
+    SimulRAGError,
+)
+from simulrag.questions.published import check_domain, read_questions, sampled
+from simulrag.records import Record
 
 
 def retry_failed(project: Project, params: Params) -> None:
@@ -60,7 +81,7 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
     with planned(plan.calls() if plan else {}):
         for domain in params.domains:
             try:
-                for name in STAGES:
+                for name in questions.stages:
                     make_item(StageContext(stage_of(name), project, params, domain, place))
             except (CallsPending, CoverageFailed) as error:
                 sys.stderr.write(f"{domain}: {error}\n")
@@ -126,3 +147,173 @@ def show_table(project: Project, params: Params, place: Results, *, every: bool 
     if report.is_relative_to(project.root):
         report = report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The files by domain, and of how many of each one's questions (``limit`` None: all).
+
+    ``stages``: what is done of each domain, in this order; the report is of all domains.
+    """
+
+    stages: ClassVar = ("answer", "label", "metrics")
+    files: Mapping[str, Path]
+    limit: int | None = None
+    seed: int = 0
+
+    def placed(self, project: Project, params: Params, place: Results) -> Params:
+        """Write the questions into ``place``; the parameters of a run over them alone.
+
+        Raises InputError for a file that holds no questions of its domain, or questions that
+        neither carry evidence nor are of a domain of ``params``; ArgumentError where some carry
+        none, or where no handbook describes the domain.
+        """
+        choices = dict(params.simulators)
+        for domain, file in self.files.items():
+            questions = read_questions(file)
+            check_domain(file, questions, domain)
+            write_records(place.benchmark(domain), sampled(questions, self.limit, self.seed))
+            if not any(question.evidence for question in questions):
+                params.simulator(domain)
+                continue
+            # The whole file: a sample's simulator would be another one.
+            settings: dict[str, JsonValue] = {"benchmark": str(file.resolve()), "domain": domain}
+            choices[domain] = SimulatorChoice(name="replay", settings=settings)
+        params = params.model_copy(update={"domains": list(self.files), "simulators": choices})
+        for domain in self.files:
+            params.load_simulator(domain, project.root)
+        return params
+
+
+def imported(folder: Path, limit: int | None, seed: int) -> Imported:
+    """The question files of a folder, ``DOMAIN.jsonl``. Raises InputError where there is none."""
+    files = {file.stem: file for file in sorted(folder.glob("*.jsonl"))}
+    if not files:
+        raise InputError(
+            f"{folder} is no folder with question files (DOMAIN.jsonl); `simulrag import-official` "
+            "writes them to data/imported"
+        )
+    return Imported(files, limit, seed)
+
+
+OUTCOMES = "SIMULRAG_OUTCOMES"
+"""Environment variable: the file."""
+
+
+def run_child(
+    folder: Path,
+    *command: str,
+    capture_output: bool = False,
+    stdin: int | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a project's folder. Raises EnvironmentFault where it cannot be started.
+
+    This interpreter's folder comes first on PATH, so that the stages which DVC starts use it too.
+    """
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=_environment(),
+            capture_output=capture_output,
+            stdin=stdin,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        raise EnvironmentFault(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+def said_child(folder: Path, *command: str, environment: Mapping[str, str]) -> int:
+    """Run a program as ``run_child`` does and say its lines as they come; its exit code.
+
+    Said here, they reach the log of a flow run too.
+    """
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**_environment(), "PYTHONUNBUFFERED": "1", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        for line in process.stdout or ():
+            say(line.rstrip("\n"))
+    return process.returncode
+
+
+def _environment() -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
+
+
+class StageEnd(Record):
+    """A stage's exit code (None: it began), with the class and the line of its error."""
+
+    stage: str
+    code: int | None = None
+    error: str = ""
+    text: str = ""
+
+
+def note(stage: str, code: int | None = None, error: BaseException | None = None) -> None:
+    """Append a line where ``OUTCOMES`` names a file."""
+    place = os.environ.get(OUTCOMES)
+    if place is None:
+        return
+    end = StageEnd(
+        stage=stage,
+        code=code,
+        error=type(error).__name__ if error else "",
+        text=" ".join(str(error).split()) if error else "",
+    )
+    with Path(place).open("a", encoding="utf-8") as file:
+        file.write(end.model_dump_json() + "\n")
+
+
+class StageOutcomes:
+    """The outcomes noted so far."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def all(self) -> list[StageEnd]:
+        """Every whole line, in order; a stage that was killed may have left half of one."""
+        ends = []
+        for line in self._file.read_bytes().splitlines():
+            with suppress(ValidationError):
+                ends.append(StageEnd.model_validate_json(line))
+        return ends
+
+    def errors(self) -> list[StageEnd]:
+        """The ends with an error."""
+        return [end for end in self.all() if end.error]
+
+    def only_pending(self) -> bool:
+        """Some stage waits for a batch, and every stage that began either waits or came through."""
+        codes = [end.code for end in self.all()]
+        ended = [code for code in codes if code is not None]
+        return (
+            CallsPending.exit_code in ended
+            and set(ended) <= {0, CallsPending.exit_code}
+            and len(codes) == 2 * len(ended)
+        )
+
+
+@contextmanager
+def gathered() -> Iterator[StageOutcomes]:
+    """Have the stages that are started meanwhile note how they end."""
+    before = os.environ.get(OUTCOMES)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "outcomes.jsonl"
+        file.touch()
+        os.environ[OUTCOMES] = str(file)
+        try:
+            yield StageOutcomes(file)
+        finally:
+            if before is None:
+                del os.environ[OUTCOMES]
+            else:
+                os.environ[OUTCOMES] = before

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
-from flows.imported import STAGES, Imported
 from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.running.rehearse import (
@@ -36,6 +36,9 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record, Usage
 from simulrag.stage import Stage
+
+if TYPE_CHECKING:
+    from flows.pipeline import Imported
 
 
 class TaskPlan(Record):
@@ -129,7 +132,7 @@ def _plan(
         given = None
         if questions is not None:
             params = questions.placed(project, params, Results(place))
-            given = [stage_of(name) for name in STAGES]
+            given = [stage_of(name) for name in questions.stages]
         for path in _exports(project, params, given, outs):
             cache.import_calls(path)
         found = runner.run(_all(project, params, cache, prices, place, given))

@@ -39,8 +39,8 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
         "retry": "Run stages whose outs hold failures again, then the rest.",
         "plan": "State calls, tokens, money and time of what is to be done.",
         "params": "Tell what each parameter means, and its value.",
+        "stage": "Run one stage without DVC.",
     },
-    (RUN, "flows.cli.stage"): {"stage": "Run one stage without DVC."},
     (LOOK, "flows.cli.run"): {
         "table": "Show what each way to write an answer costs and is worth, from the last run's "
         "metrics.",

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 
 from flows.cli.app import app
-from flows.watch.terminal import guard
+from flows.watch.tracking import guard
 from simulrag.errors import CallsPending, EnvironmentFault, SimulRAGError
 
 INTERRUPTED = 130
@@ -56,11 +56,12 @@ def code_of(error: BaseException) -> int | None:
 
 
 def _report(error: BaseException) -> int:
-    from flows.outcomes import OUTCOMES
     from simulators.registry import missing
 
     text = " ".join((missing(error) or str(error)).split())
     if isinstance(error, KeyboardInterrupt):
+        from flows.pipeline import OUTCOMES
+
         if OUTCOMES in os.environ:  # the run around this stage says so
             return INTERRUPTED
         text = "interrupted; every finished call is kept, run the same command again"

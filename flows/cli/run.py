@@ -1,6 +1,6 @@
-"""``simulrag run``, ``retry``, ``plan``, ``params``, ``record``, ``table``: the whole pipeline.
+"""``simulrag run``, ``retry``, ``plan``, ``params``, ``record``, ``table``, and ``stage``.
 
-``run`` and ``retry`` are thin words around ``dvc repro``.
+``run`` and ``retry`` are thin words around ``dvc repro``, and ``stage`` is what dvc.yaml calls.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.main import code_of
 from flows.cli.output import Json, Limit, Seed, show
-from flows.imported import imported
-from flows.params import describe, open_project
-from flows.pipeline import retry_failed, run_imported, run_pipeline, show_table
+from flows.params import describe, open_project, unknown
+from flows.pipeline import imported, note, retry_failed, run_imported, run_pipeline, show_table
 from flows.plan import show_plan
 from flows.project import Results, find_project
-from simulrag.errors import InputError
+from flows.running.runner import execute
+from flows.stages import stage_names, stage_of
+from simulrag.errors import BudgetMissing, InputError
 
 app = typer.Typer()
 
@@ -136,3 +138,35 @@ def params(as_json: Json = False) -> None:
         for row in rows
     )
     show(as_json, rows, *lines)
+
+
+@app.command()
+def stage(
+    name: Annotated[str, typer.Argument(help="The stage, as dvc.yaml names it.")],
+    domain: Annotated[
+        str | None, typer.Option("--domain", "-d", help="A domain or a source of params.yaml.")
+    ] = None,
+) -> None:
+    """Run one stage without DVC."""
+    item = f"{name}@{domain}" if domain else name
+    note(item)
+    try:
+        _run_stage(name, domain or "")
+    except BaseException as error:
+        note(item, code_of(error) or 1, error)
+        raise
+    note(item, 0)
+
+
+def _run_stage(name: str, item: str) -> None:
+    if name not in stage_names():
+        raise InputError(unknown("stage", name, sorted(stage_names())))
+    declared = stage_of(name)
+    if declared.over and not item:
+        raise InputError(f"stage {name} needs --domain, such as --domain urban")
+    project = find_project()
+    try:
+        execute(declared, project, item)
+    except BudgetMissing:
+        show_plan(project, as_json=False)
+        raise

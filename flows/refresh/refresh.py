@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.files import check_folder, write_text
-from flows.outcomes import StageOutcomes, gathered, run_child, said_child
 from flows.params import Params, load_params
 from flows.params_file import changed
-from flows.pipeline import dvc_config
+from flows.pipeline import StageOutcomes, dvc_config, gathered, run_child, said_child
 from flows.project import Project, Results
 from flows.refresh.periods import (
     COMPARABLE,

@@ -23,10 +23,10 @@ from flows.report.run import (
     RunSummary,
     read_domains,
 )
-from flows.report.sections.benchmark import credited
-from flows.report.sections.published import (
+from flows.report.sections.benchmark import (
     PAPER_METRICS,
     PAPER_STATISTICS,
+    credited,
     read_published,
     read_published_benchmark,
 )

@@ -17,8 +17,6 @@ from flows.report.sections import (
     claims,
     cost,
     overview,
-    people,
-    published,
 )
 
 OWN: tuple[ReportSection, ...] = (
@@ -30,8 +28,8 @@ OWN: tuple[ReportSection, ...] = (
     benchmark.DOCUMENTS,
     benchmark.SECTION,
     cost.SECTION,
-    people.SECTION,
-    published.SECTION,
+    calibration.PEOPLE,
+    benchmark.PUBLISHED,
 )
 """The questions one by one (``traces.py``) end the page."""
 

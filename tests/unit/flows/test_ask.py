@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from flows.asking import answer_by
-from flows.cli.answers import answer_json, show_answer
+from flows.cli.ask import answer_json, show_answer
 from simulrag.records import (
     Answer,
     AnswerVariant,

@@ -81,7 +81,7 @@ def test_a_package_brings_a_room_by_its_entry_point(tmp_path: Path) -> None:
     )
     script = (
         "from flows.params import params_class\n"
-        "from flows.running.lineage import entry\n"
+        "from flows.cli.docs import entry\n"
         "from flows.stages import stage_of, stage_names\n"
         "print('weather' in params_class().model_fields, 'forecast' in stage_names())\n"
         "print(entry(stage_of('forecast'))['cmd'])\n"

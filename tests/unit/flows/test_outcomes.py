@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli.main import code_of, ended
-from flows.outcomes import OUTCOMES, gathered, note
+from flows.pipeline import OUTCOMES, gathered, note
 from simulators.base import ArgumentError, RunError
 from simulrag.errors import BudgetSpent, CallsPending, InputError
 

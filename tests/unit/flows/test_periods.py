@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.cli.services import prefect_yaml
 from flows.params import load_params
 from flows.project import find_project
 from flows.refresh.periods import (
@@ -26,7 +27,6 @@ from flows.refresh.periods import (
     with_rows,
 )
 from flows.refresh.refresh import refresh_params
-from flows.refresh.serve import prefect_yaml
 from flows.sections import RefreshBudget, RefreshParams
 from simulrag.errors import InputError
 from simulrag.metrics.headline import Change

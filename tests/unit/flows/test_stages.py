@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from flows.cli.docs import code_of, dvc_yaml, entry, without_the_gone
 from flows.hooks import stages_of_rooms
 from flows.params import load_params
 from flows.project import Project
-from flows.running.lineage import code_of, dvc_yaml, entry, without_the_gone
 from flows.running.runner import execute
 from flows.stages import exports, stage_names, stage_of, stages
 from simulrag.errors import InputError

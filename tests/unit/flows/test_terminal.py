@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.watch.terminal import Guarded
+from flows.watch.tracking import Guarded
 from tests.integration.projects import SIMULRAG, environment_of
 
 ROOT = Path(__file__).resolve().parents[3]

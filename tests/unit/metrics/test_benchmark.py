@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.report.sections.published import read_published_benchmark
+from flows.report.sections.benchmark import read_published_benchmark
 from simulrag.errors import InputError
 from simulrag.metrics.families.benchmark import benchmark
 from simulrag.metrics.table import Measurement

@@ -17,7 +17,7 @@ from flows.report.blocks import Block, Facts, Figure, Table, Text
 from flows.report.page import markdown
 from flows.report.run import DomainTable, LabelledByPeople, ReportedRun
 from flows.report.sections import sections
-from flows.report.sections.published import read_published, read_published_benchmark
+from flows.report.sections.benchmark import read_published, read_published_benchmark
 from flows.report.terminal import terminal_table
 from simulrag.metrics.table import Measurement
 from tests.unit.report.made import SETTINGS, SUMMARY, grounded_rows, kappa_rows, looked_up
