@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flows.report.blocks import Figure, interval, percent
 from flows.report.chart import (
@@ -154,30 +154,29 @@ def to_choose_from(recipes: Sequence[VariantSummary]) -> list[VariantSummary]:
     ]
 
 
-@dataclass(frozen=True)
-class Pooled:
-    """A recipe over the questions of several domains; without intervals."""
+def pooled(domains: Sequence[Sequence[VariantSummary]]) -> list[VariantSummary]:
+    """Pool the recipes that all domains have, over all of their questions together.
 
-    name: str
-    questions: int
-    values: Mapping[str, float | None]
-
-
-def pooled(domains: Sequence[Sequence[VariantSummary]]) -> list[Pooled]:
-    """Pool the recipes that all domains have, over all of their questions together."""
+    Without intervals.
+    """
     by_name: dict[str, list[VariantSummary]] = {}
     for recipe in (recipe for recipes in domains for recipe in recipes):
         by_name.setdefault(recipe.name, []).append(recipe)
-    found = []
-    for name, same in by_name.items():
+    together = []
+    for same in by_name.values():
         if len(same) < len(domains):
             continue
         values = {metric: _mean(same, metric) for metric in _POOLED}
         true, false = values["informativeness"], values["false_claims"]
         counted = None if true is None or false is None else true + false
         values["factuality"] = true / counted if true is not None and counted else None
-        found.append(Pooled(name, sum(one.questions for one in same), values))
-    return found
+        rows = {
+            metric: Measurement(family="pooled", domain="", metric=metric, value=value)
+            for metric, value in values.items()
+        }
+        questions = sum(recipe.questions for recipe in same)
+        together.append(replace(same[0], questions=questions, found=rows))
+    return together
 
 
 def _mean(recipes: Sequence[VariantSummary], metric: str) -> float | None:

@@ -9,7 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from flows.report.blocks import DASH, interval, number
-from flows.report.recipes import QUALITY, measured_recipes, pooled, to_choose_from
+from flows.report.recipes import (
+    QUALITY,
+    VariantSummary,
+    measured_recipes,
+    pooled,
+    to_choose_from,
+)
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.sections.recipes import evidence_words, reliable_words, samples_words
 from simulrag.metrics.methods import NO_RAG, OURS
@@ -43,14 +49,17 @@ def terminal_table(run: ReportedRun, *, every: bool = False) -> Group:
         heading = f"{domain.name}, oracle retrieval" if domain.oracle else domain.name
         parts.append(Text(f"\n{heading}", style="bold"))
         parts += _warning(run, domain)
-        parts.append(_of_domain(run, domain, every))
+        recipes = measured_recipes(run, domain)
+        parts.append(_table(recipes if every else to_choose_from(recipes)))
         parts += [Text(line, style="dim") for line in _below(run, domain)]
     if published:
         names = ", ".join(domain.name for domain in published)
         parts += [Text("\noracle retrieval", style="bold"), Text(names, style="dim")]
         for domain in published:
             parts += _warning(run, domain, f"{domain.name}: ")
-        parts.append(_of_published(run, published, every))
+        of_each = [measured_recipes(run, domain) for domain in published]
+        chosen = {recipe.name for recipes in of_each for recipe in to_choose_from(recipes)}
+        parts.append(_table([one for one in pooled(of_each) if every or one.name in chosen]))
     parts += [Text(""), *(Text(line, style="dim") for line in _caption(run, published))]
     return Group(*parts)
 
@@ -64,10 +73,16 @@ def _warning(run: ReportedRun, domain: DomainTable, before: str = "") -> list[Te
     return [Text(f"{before}{words}", style="dim")] if (words := evidence_words(domain)) else []
 
 
-def _of_domain(run: ReportedRun, domain: DomainTable, every: bool) -> Table:
-    table = _table()
-    recipes = measured_recipes(run, domain)
-    for recipe in recipes if every else to_choose_from(recipes):
+def _table(recipes: Sequence[VariantSummary]) -> Table:
+    """Tabulate a row a recipe; ours are set off."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, width=80, padding=0, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in _COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for recipe in recipes:
         cells = (
             number(recipe.value("calls"), 0),
             number(recipe.value("informativeness"), 1),
@@ -77,36 +92,6 @@ def _of_domain(run: ReportedRun, domain: DomainTable, every: bool) -> Table:
             number(recipe.value("words"), 0),
         )
         table.add_row(recipe.name, *cells, style="bold" if recipe.method in OURS else "")
-    return table
-
-
-def _of_published(run: ReportedRun, published: Sequence[DomainTable], every: bool) -> Table:
-    table = _table()
-    recipes = [measured_recipes(run, domain) for domain in published]
-    shown = {one.name for own in recipes for one in (own if every else to_choose_from(own))}
-    for one in pooled(recipes):
-        if one.name in shown:
-            values = one.values
-            table.add_row(
-                one.name,
-                number(values["calls"], 0),
-                number(values["informativeness"], 1),
-                number(values["factuality"], 2),
-                number(values["undecided_claims"], 1),
-                DASH,
-                number(values["words"], 0),
-            )
-    return table
-
-
-def _table() -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, width=80, padding=0, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for name in _COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 

@@ -114,7 +114,7 @@ def test_the_published_questions_together(tables: Tables) -> None:
         for one in pooled([list(recipes(tables[name]).values()) for name in PUBLISHED])
     }
     names = ("closed book", "input RAG", "grounded", "paper 25 %", "paper 100 %")
-    assert {name: f"{found[name].values['factuality']:.2f}" for name in names} == {
+    assert {name: f"{found[name].value('factuality'):.2f}" for name in names} == {
         **{"closed book": "0.44", "input RAG": "0.87", "grounded": "0.87"},
         **{"paper 25 %": "0.73", "paper 100 %": "0.79"},
     }

@@ -55,12 +55,9 @@ _ACCURACY = ("tool", "call", "arguments")
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
     """Show tool-call accuracy, then the means of the benchmark beside the published ones."""
-    for domain in run.domains:
-        if domain.rows("retrieval"):
-            yield _figure(domain)
-    for domain in run.domains:
-        if domain.rows("retrieval"):
-            yield _retrieval(domain)
+    retrieved = [domain for domain in run.domains if domain.rows("retrieval")]
+    yield from map(_figure, retrieved)
+    yield from map(_retrieval, retrieved)
     for domain in run.domains:
         if domain.rows("benchmark"):
             yield _statistics(run, domain)

@@ -117,10 +117,8 @@ _LOOKS = dict(zip(_SHARES, (BLUE, RED, OCHRE), strict=True))
 def boundary(run: ReportedRun) -> Iterator[Block]:
     """Show a figure and a table a domain."""
     measured = [domain for domain in run.domains if domain.rows("boundary")]
-    for domain in measured:
-        yield _figure(domain)
-    for domain in measured:
-        yield _table(domain)
+    yield from map(_figure, measured)
+    yield from map(_table, measured)
 
 
 def _figure(domain: DomainTable) -> Figure:

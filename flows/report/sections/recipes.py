@@ -17,7 +17,6 @@ from flows.report.blocks import (
 )
 from flows.report.recipes import (
     QUALITY,
-    Pooled,
     VariantSummary,
     axes,
     measured_recipes,
@@ -222,25 +221,24 @@ def _tokens(recipe: VariantSummary) -> str:
     return f"{mark}{' + '.join(known)}" if len(known) == len(tokens) else DASH
 
 
-def _together(found: Sequence[Pooled], fold: str) -> Table:
-    rows = [
-        (
-            one.name,
-            number(one.values["calls"], 0),
-            number(one.values["informativeness"], 1),
-            number(one.values["factuality"], 2),
-            number(one.values["undecided_claims"], 1),
-            number(one.values["words"], 0),
-            count(one.questions),
-        )
-        for one in found
-    ]
+def _together(recipes: Sequence[VariantSummary], fold: str) -> Table:
     columns = ("Recipe", "Calls", "True claims", "Share true", "Undecided", "Words")
     return Table(
         name="recipes-published-pooled",
         caption="The published benchmark's questions of all domains together",
         columns=(*columns, "Questions"),
-        rows=tuple(rows),
+        rows=tuple(
+            (
+                recipe.name,
+                number(recipe.value("calls"), 0),
+                number(recipe.value("informativeness"), 1),
+                number(recipe.value("factuality"), 2),
+                number(recipe.value("undecided_claims"), 1),
+                number(recipe.value("words"), 0),
+                count(recipe.questions),
+            )
+            for recipe in recipes
+        ),
         headers=1,
         fold=fold,
     )

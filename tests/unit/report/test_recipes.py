@@ -133,9 +133,9 @@ def test_a_share_is_pooled_over_counts() -> None:
     many = of(line(INPUT_RAG, 1, questions=15, informativeness=2.0, false_claims=6.0, calls=4.0))
     (together,) = pooled([few, many])
     # 40 true claims and none false beside 30 true and 90 false; the mean of shares is 0.625.
-    assert together.values["factuality"] == pytest.approx(70 / 160)
-    assert together.values["informativeness"] == pytest.approx(70 / 20)
-    assert together.values["calls"] == pytest.approx((5 * 2 + 15 * 4) / 20)
+    assert together.value("factuality") == pytest.approx(70 / 160)
+    assert together.value("informativeness") == pytest.approx(70 / 20)
+    assert together.value("calls") == pytest.approx((5 * 2 + 15 * 4) / 20)
     assert (together.name, together.questions) == ("input RAG", 20)
 
 
@@ -144,8 +144,8 @@ def test_what_a_domain_has_not_or_does_not_know_is_not_made_up() -> None:
     second = of(line(INPUT_RAG, 1, informativeness=2.0))
     (together,) = pooled([first, second])
     assert together.name == "input RAG"
-    assert (together.values["informativeness"], together.values["words"]) == (2.0, None)
-    assert together.values["factuality"] is None  # nobody counted false claims
+    assert (together.value("informativeness"), together.value("words")) == (2.0, None)
+    assert together.value("factuality") is None  # nobody counted false claims
     assert pooled([]) == []
 
 
