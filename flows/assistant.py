@@ -126,13 +126,8 @@ class AssistantDesk:
             given = OFFERS[name].arguments.check(arguments)
         except ValueError as error:
             raise ArgumentError(f"{name} refuses its arguments: {error}") from None
-        does: dict[str, Callable[..., ToolResult]] = {
-            "ask": self.ask,
-            "simulate": self.simulate,
-            "handbook": self.handbook,
-            "questions": self.questions,
-        }
-        return does[name](**given)
+        tool: Callable[..., ToolResult] = getattr(self, name)
+        return tool(**given)
 
     def ask(self, question: str, domain: str | None = None) -> ToolResult:
         """The stored answer, or, where that is allowed, a new one."""
@@ -191,11 +186,7 @@ class AssistantDesk:
         """
         name, settings = params.chosen(domain, self.project.root)
         sources = sources_of(name, settings)
-        own = (
-            sources
-            if self.allowed
-            else [source for source in sources if not reaches_out(source[0])]
-        )
+        own = [source for source in sources if self.allowed or not reaches_out(source[0])]
         if len(own) == len(sources):
             simulator = load(name, settings)
             if self.allowed or not tool or not is_remote(simulator, tool):
@@ -264,15 +255,11 @@ def make_server(desk: AssistantDesk) -> Server[Any]:
         version=version("simulrag"),
         instructions=(
             "Scientific questions answered with simulators. Read a domain's handbook before "
-            "'simulate'. Domains: " + ", ".join(_domains(desk))
+            "'simulate'. Domains: " + ", ".join(load_params(desk.project.params).domains)
         ),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-
-
-def _domains(desk: AssistantDesk) -> list[str]:
-    return load_params(desk.project.params).domains
 
 
 def _served(desk: AssistantDesk, name: str, arguments: dict[str, Any]) -> tuple[ToolResult, bool]:

@@ -57,7 +57,7 @@ def import_labels(
 ) -> None:
     """Replace data/labels/human.jsonl by the labels of these files, whole or not at all."""
     project = find_project()
-    given = read_exports(files)
+    given = [label for file in files for label in read_export(content(file), str(file))]
     path = project.results.human_labels
     if not given and path.is_file():
         raise InputError(
@@ -88,11 +88,6 @@ def _offers(project: Project, sample: int | None, domains: list[str] | None) -> 
         sample=sample,
         seed=params.metrics.seed,
     )
-
-
-def read_exports(files: list[Path]) -> list[HumanLabel]:
-    """The labels of several exports of Label Studio. Raises InputError."""
-    return [label for file in files for label in read_export(content(file), str(file))]
 
 
 def content(file: Path) -> bytes:

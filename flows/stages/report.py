@@ -23,13 +23,7 @@ from flows.report.run import (
     RunSummary,
     read_domains,
 )
-from flows.report.sections.benchmark import (
-    PAPER_METRICS,
-    PAPER_STATISTICS,
-    credited,
-    read_published,
-    read_published_benchmark,
-)
+from flows.report.sections.benchmark import credited, read_published
 from flows.report.sections.recipes import recipe_table
 from flows.report.traces import Traced
 from flows.running.runner import StageContext
@@ -40,8 +34,6 @@ from simulrag.records import DOCUMENT_TOOL, Answer, Question
 from simulrag.stage import Role, Stage
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from simulrag.models.settings import ModelSettings
 
 
@@ -76,7 +68,7 @@ def write(project: Project, params: Params, place: Results) -> list[Table]:
         min_coverage=params.operations.min_coverage,
         domains=read_domains(place.metrics, names),
         summary=_summary(project, params, place, names, asked),
-        published=_published(project.published),
+        published=read_published(project.published),
         rooms={key: found for key, found in brought if found is not None},
         credits={name: _credits(place.answers(name)) for name in names},
         people={name: _by_people(settled, questions[name], labels[name]) for name in names},
@@ -175,18 +167,6 @@ def _simulator(place: Results, domain: str) -> str:
         return "see the evidence of each question"
     identity = json.loads(path.read_text(encoding="utf-8"))
     return f"{identity['simulator']} ({identity['fingerprint'][:8]})"
-
-
-def _published(folder: Path) -> dict[int, pl.DataFrame]:
-    """The paper's tables that are there, by number."""
-    found = {
-        number: read_published(folder, f"table{number}")
-        for number in PAPER_METRICS
-        if (folder / f"table{number}.csv").is_file()
-    }
-    if (folder / f"table{PAPER_STATISTICS}.csv").is_file():
-        found[PAPER_STATISTICS] = read_published_benchmark(folder)
-    return found
 
 
 STAGE = Stage(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from flows.report.blocks import DASH, Block, ReportSection, Table, Text
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
-from simulrag.errors import InputError
 from simulrag.metrics.methods import BASELINES, FIGURE_METRICS, UE_SBA
 
 if TYPE_CHECKING:
@@ -172,15 +171,6 @@ def documents(run: ReportedRun) -> Iterator[Block]:
 DOCUMENTS = ReportSection("documents", "Whose documents were used", documents)
 
 
-_COLUMNS = ("domain", "metric", "method", "model", "budget_percent", "value")
-_BENCHMARK_COLUMNS = (
-    "domain",
-    "answer_words",
-    "claims",
-    "quantitative_claims",
-    "qualitative_claims",
-    "tool_parameters",
-)
 PAPER_METRICS = {1: FIGURE_METRICS, 3: {"precision": "Precision", "recall": "Recall", "f1": "F1"}}
 """What the paper's tables of methods hold, by their number."""
 PAPER_STATISTICS = 2
@@ -189,34 +179,17 @@ PAPER_STATISTICS = 2
 _REPLAYED_SUFFIX = "-published"
 
 
-def read_published(folder: Path, table: str = "table1") -> pl.DataFrame:
-    """Read a table of ``folder``: domain, metric, method, model, budget_percent, value.
+def read_published(folder: Path) -> dict[int, pl.DataFrame]:
+    """Read the paper's tables that are there, ``tableN.csv``, by number.
 
-    ``table1`` holds F1, AUPR and AUROC, ``table3`` precision, recall and F1. Raises InputError
-    where the file is missing or lacks a column.
+    Table 2 has a row a domain, with means named as the metrics of the family benchmark. The others
+    have domain, metric, method, model, budget_percent and value: Table 1 of F1, AUPR and AUROC,
+    Table 3 of precision, recall and F1.
     """
-    return _read(folder / f"{table}.csv", _COLUMNS)
-
-
-def read_published_benchmark(folder: Path) -> pl.DataFrame:
-    """Read Table 2 from ``folder/table2.csv``: domain, then means.
-
-    They are named as the metrics of the family benchmark. Raises InputError where the file is
-    missing or lacks a column.
-    """
-    return _read(folder / f"table{PAPER_STATISTICS}.csv", _BENCHMARK_COLUMNS)
-
-
-def _read(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
     import polars as pl
 
-    if not path.is_file():
-        raise InputError(f"published numbers: {path} is missing: restore it from version control")
-    frame = pl.read_csv(path)
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        raise InputError(f"published numbers: {path} has no column '{missing[0]}'")
-    return frame.select(columns)
+    files = {number: folder / f"table{number}.csv" for number in (*PAPER_METRICS, PAPER_STATISTICS)}
+    return {number: pl.read_csv(file) for number, file in files.items() if file.is_file()}
 
 
 def published_field(domain: str) -> str:

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
-from flows.report.sections.benchmark import read_published_benchmark
-from simulrag.errors import InputError
 from simulrag.metrics.families.benchmark import benchmark
 from simulrag.metrics.table import Measurement
 from simulrag.records import Question, ReferenceClaim, ToolCall
@@ -57,11 +51,3 @@ def test_means_over_the_questions_that_have_them() -> None:
     bare = statistics(made("c", 3, ""))
     assert bare["claims"].reason == "undefined: the benchmark has no reference claims"
     assert bare["tool_parameters"].value is None
-
-
-def test_a_missing_published_table(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"table2\.csv is missing"):
-        read_published_benchmark(tmp_path)
-    (tmp_path / "table2.csv").write_text("domain,claims\nurban,3\n")
-    with pytest.raises(InputError, match="no column 'answer_words'"):
-        read_published_benchmark(tmp_path)

@@ -17,7 +17,7 @@ from flows.report.blocks import Block, Facts, Figure, Table, Text
 from flows.report.page import markdown
 from flows.report.run import DomainTable, LabelledByPeople, ReportedRun
 from flows.report.sections import sections
-from flows.report.sections.benchmark import read_published, read_published_benchmark
+from flows.report.sections.benchmark import read_published
 from flows.report.terminal import terminal_table
 from simulrag.metrics.table import Measurement
 from tests.unit.report.made import SETTINGS, SUMMARY, grounded_rows, kappa_rows, looked_up
@@ -49,11 +49,7 @@ def run() -> ReportedRun:
         SETTINGS,
         tuple(DomainTable.of(name, found) for name, found in made.items()),
         SUMMARY,
-        published={
-            1: read_published(PUBLISHED),
-            2: read_published_benchmark(PUBLISHED),
-            3: read_published(PUBLISHED, "table3"),
-        },
+        published=read_published(PUBLISHED),
         people={"urban": people},
         credits={"urban": {("a", "A. Author", "CC BY 4.0"): (3, 2)}},
     )
