@@ -48,17 +48,14 @@ def _run_name() -> str:
 
 
 @flow(name="refresh", flow_run_name=_run_name, persist_result=False)
-def refresh(period: str | None = None, again: bool = False) -> Any:
-    """Refresh a period: the scheduled one, unless one is named. One done already stays.
-
-    ``again``: also where it is done; what was paid for is not paid again.
-    """
+def refresh(period: str | None = None) -> Any:
+    """Refresh a period: the scheduled one, unless one is named. One done already stays."""
     project = _project()
     os.environ[PARENT] = runtime.flow_run.id
     params = load_params(project.params)
     latest = name_of(last_fire(params.operations.refresh, datetime.now(UTC)))
     wanted = period or _scheduled(params)
-    why_not = "" if again else done_already(project, params, wanted)
+    why_not = done_already(project, params, wanted)
     if not why_not and period is None and wanted < latest:
         why_not = f"period {wanted} was missed: {latest} has begun"
     if why_not:

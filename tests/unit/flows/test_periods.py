@@ -130,11 +130,6 @@ def test_a_period_has_one_row_a_domain_however_often_it_ran(tmp_path: Path) -> N
     assert with_rows(text, regressed.period, rows_of(regressed, tmp_path)) == text
 
 
-def test_another_table_is_not_taken_for_a_history() -> None:
-    with pytest.raises(InputError, match="other columns"):
-        with_rows("a,b\n1,2\n", "2026-11-16T0300Z", [])
-
-
 def test_the_first_page_shows_the_metrics_of_every_domain(tmp_path: Path) -> None:
     (tmp_path / "urban.json").write_text(json.dumps({"auroc": 0.6, "f1": None}))
     (tmp_path / "climate.json").write_text(json.dumps({"auroc": 0.7, "f1": 0.5}))
