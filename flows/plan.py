@@ -135,20 +135,20 @@ def _plan(
             given = [stage_of(name) for name in questions.stages]
         for path in _exports(project, params, given, outs):
             cache.import_calls(path)
-        found = runner.run(_all(project, params, cache, prices, place, given))
-    tasks = found.tasks
+        planned = runner.run(_all(project, params, cache, prices, place, given))
+    tasks = planned.tasks
     paid = [task for task in tasks if task.usd is None or task.usd > 0]
     limits = params.operations.budget
     return Plan(
         tasks=tuple(tasks),
-        seconds=found.seconds(),
+        seconds=planned.seconds(),
         at_a_time=params.operations.concurrency,
         measured={
-            task.model: len(found.measured.get(task.model, ()))
+            task.model: len(planned.measured.get(task.model, ()))
             for task in tasks
             if task.calls and not task.replayed
         },
-        uncounted=found.uncounted,
+        uncounted=planned.uncounted,
         paid_calls=sum(task.calls for task in paid),
         usd=sum(task.usd or 0.0 for task in paid),
         unpriced=tuple(sorted({task.model for task in paid if task.usd is None and task.calls})),
@@ -245,18 +245,18 @@ async def _all(
     place: Path,
     given: Sequence[Stage] | None,
 ) -> PlannedStages:
-    found = PlannedStages()
+    planned = PlannedStages()
     async for rehearsed in rehearse(project, params, cache, place, given):
         item = rehearsed.item
         name = f"{rehearsed.stage.name}@{item}" if item else rehearsed.stage.name
         for gate in rehearsed.gates:
-            found.tasks += task_plans(name, gate, prices)
-            found.uncounted |= gate.unfit
+            planned.tasks += task_plans(name, gate, prices)
+            planned.uncounted |= gate.unfit
             model = named(gate.settings)
             stored = (call for calls in gate.stored.values() for call in calls.values())
-            found.measured.setdefault(model, []).extend(call for call in stored if call.seconds)
-            found.assumed_s[name] = (model, rehearsed.seconds)
-    return found
+            planned.measured.setdefault(model, []).extend(call for call in stored if call.seconds)
+            planned.assumed_s[name] = (model, rehearsed.seconds)
+    return planned
 
 
 def task_plans(stage: str, gate: DryRunGateway, prices: PriceTable) -> Iterator[TaskPlan]:

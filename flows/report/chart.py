@@ -92,8 +92,8 @@ class Axis:
 
 def lines(series: Sequence[Series], x: Axis, y: Axis, empty: str) -> str:
     """Draw series over two axes with 95 % intervals; ``empty`` stands where there is no point."""
-    shown = [one for one in series if one.points or one.path]
-    keys = [one for one in shown if not one.named]
+    shown = [curve for curve in series if curve.points or curve.path]
+    keys = [curve for curve in shown if not curve.named]
     below = _BELOW + (26 if x.slanted else 0)
     height = _TOP + _PLOT + below + _LEGEND_ROW * math.ceil(len(keys) / _LEGEND_COLUMNS)
     if not shown:
@@ -102,17 +102,19 @@ def lines(series: Sequence[Series], x: Axis, y: Axis, empty: str) -> str:
         ]
         return _svg(height, words)
     across = _Scale(
-        _span(x, (p[0] for one in shown for p in _xy(one)), 0.06), _LEFT, WIDTH - _RIGHT
+        _span(x, (p[0] for curve in shown for p in _xy(curve)), 0.06), _LEFT, WIDTH - _RIGHT
     )
-    up = _Scale(_span(y, (value for one in shown for value in _ys(one)), 0.05), _TOP + _PLOT, _TOP)
+    up = _Scale(
+        _span(y, (value for curve in shown for value in _ys(curve)), 0.05), _TOP + _PLOT, _TOP
+    )
     parts = [*_frame(across, up, x, y)]
-    for place, one in enumerate(shown):
-        parts.append(_tag("g", _drawn(one, across, up), data_series=place))
-    parts += _legend(keys, [shown.index(one) for one in keys], height)
+    for place, curve in enumerate(shown):
+        parts.append(_tag("g", _drawn(curve, across, up), data_series=place))
+    parts += _legend(keys, [shown.index(curve) for curve in keys], height)
     parts += [
-        _mark(point, across(point.x), up(point.y), one.look, place)
-        for place, one in enumerate(shown)
-        for point in one.points
+        _mark(point, across(point.x), up(point.y), curve.look, place)
+        for place, curve in enumerate(shown)
+        for point in curve.points
     ]
     return _svg(height, parts)
 
@@ -205,13 +207,13 @@ class _Scale:
         return [(i * step, f"{i * step:.{places}f}") for i in range(first, last + 1)]
 
 
-def _xy(one: Series) -> list[tuple[float, float]]:
-    return list(one.path) or [(point.x, point.y) for point in one.points]
+def _xy(curve: Series) -> list[tuple[float, float]]:
+    return list(curve.path) or [(point.x, point.y) for point in curve.points]
 
 
-def _ys(one: Series) -> Iterable[float]:
-    yield from (y for _, y in _xy(one))
-    for point in one.points:
+def _ys(curve: Series) -> Iterable[float]:
+    yield from (y for _, y in _xy(curve))
+    for point in curve.points:
         yield from (value for value in (point.y, point.lower, point.upper) if value is not None)
 
 
@@ -252,25 +254,25 @@ def _ticks_below(across: _Scale, axis: Axis, bottom: float) -> Iterable[str]:
         yield _text(axis.title, (across.start + across.end) / 2, bottom + 36)
 
 
-def _drawn(one: Series, across: _Scale, up: _Scale) -> str:
+def _drawn(curve: Series, across: _Scale, up: _Scale) -> str:
     """A series' line and intervals, and its name where that belongs to the line."""
     parts = []
-    places = [(across(x), up(y)) for x, y in _xy(one)]
-    if one.look.dash is not None and len(places) > 1:
+    places = [(across(x), up(y)) for x, y in _xy(curve)]
+    if curve.look.dash is not None and len(places) > 1:
         d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-        width = "1.2" if one.named else "2"
+        width = "1.2" if curve.named else "2"
         parts.append(
             _tag(
                 "path",
                 d=d,
                 fill="none",
-                stroke=one.look.color,
+                stroke=curve.look.color,
                 stroke_width=width,
-                stroke_dasharray=one.look.dash or None,
+                stroke_dasharray=curve.look.dash or None,
             )
         )
-    for point in one.points:
-        if point.lower is not None and point.upper is not None and not one.named:
+    for point in curve.points:
+        if point.lower is not None and point.upper is not None and not curve.named:
             x = across(point.x)
             parts.append(
                 _rule(
@@ -278,14 +280,14 @@ def _drawn(one: Series, across: _Scale, up: _Scale) -> str:
                     up(point.lower),
                     x,
                     up(point.upper),
-                    color=one.look.color,
+                    color=curve.look.color,
                     width="1.4",
                     opacity="0.75",
                 )
             )
-    if one.named:
+    if curve.named:
         x, y = places[-1]
-        parts.append(_text(one.name, x + 6, y + 4, anchor="start", size=11))
+        parts.append(_text(curve.name, x + 6, y + 4, anchor="start", size=11))
     return "".join(parts)
 
 
@@ -306,23 +308,23 @@ def _mark(point: Point, x: float, y: float, look: Look, place: int | None) -> st
 
 def _legend(keys: Sequence[Series], places: Sequence[int], height: float) -> Iterable[str]:
     top = height - _LEGEND_ROW * math.ceil(len(keys) / _LEGEND_COLUMNS) + 12
-    for index, (one, place) in enumerate(zip(keys, places, strict=True)):
+    for index, (curve, place) in enumerate(zip(keys, places, strict=True)):
         x = _LEGEND_LEFT + index % _LEGEND_COLUMNS * _LEGEND_COLUMN
         y = top + index // _LEGEND_COLUMNS * _LEGEND_ROW
-        swatch = [_text(one.name, 36, 4, anchor="start")]
-        if one.look.dash is not None:
+        swatch = [_text(curve.name, 36, 4, anchor="start")]
+        if curve.look.dash is not None:
             swatch.append(
                 _tag(
                     "path",
                     d="M0 0H28",
-                    stroke=one.look.color,
+                    stroke=curve.look.color,
                     stroke_width=2,
-                    stroke_dasharray=one.look.dash or None,
+                    stroke_dasharray=curve.look.dash or None,
                 )
             )
-        if one.look.marker:
-            shape = _SHAPES[one.look.marker]
-            swatch.append(_tag("path", d=shape, transform="translate(14 0)", fill=one.look.color))
+        if curve.look.marker:
+            shape = _SHAPES[curve.look.marker]
+            swatch.append(_tag("path", d=shape, transform="translate(14 0)", fill=curve.look.color))
         yield _tag(
             "g", "".join(swatch), class_="key", data_key=place, transform=f"translate({x} {y})"
         )

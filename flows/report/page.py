@@ -36,7 +36,7 @@ def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None
     page = _template().render(
         run=run,
         asked={domain.name for domain in run.domains},
-        sections=[(section, list(_grouped(found))) for section, found in shown if found],
+        sections=[(section, list(_grouped(parts))) for section, parts in shown if parts],
         css=Markup(_asset("report.css")),  # noqa: S704 - our own file
         scripts=[Markup(_asset(name)) for name in _SCRIPTS],  # noqa: S704 - our own files
         blocks=packed,
@@ -44,21 +44,21 @@ def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None
         index=Markup(script_json(index)),  # noqa: S704 - escaped
     )
     write_text(path, page)
-    for _, found in shown:
-        _write_files(path.parent, found)
+    for _, parts in shown:
+        _write_files(path.parent, parts)
 
 
 def _noted(
     traced: Iterable[Traced], centrality: str, index: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """The traces; ``index`` grows by an entry a question."""
-    for one in traced:
-        index.append(index_entry(one))
-        yield trace(one, centrality)
+    for question in traced:
+        index.append(index_entry(question))
+        yield trace(question, centrality)
 
 
-def _write_files(folder: Path, found: Sequence[Block]) -> None:
-    for block in found:
+def _write_files(folder: Path, parts: Sequence[Block]) -> None:
+    for block in parts:
         if isinstance(block, Figure):
             write_text(folder / "figures" / f"{block.name}.svg", standalone(block.svg))
         elif isinstance(block, Table):
@@ -67,9 +67,9 @@ def _write_files(folder: Path, found: Sequence[Block]) -> None:
                 write_text(folder / "tables" / f"{name}.{suffix}", text)
 
 
-def _grouped(found: Sequence[Block]) -> Iterator[dict[str, Any]]:
+def _grouped(parts: Sequence[Block]) -> Iterator[dict[str, Any]]:
     """Neighbours that are shown together: figures in a grid, folded tables under their title."""
-    for (kind, title, _), run in groupby(found, _together):
+    for (kind, title, _), run in groupby(parts, _together):
         group = list(run)
         if kind == "figures":
             alternatives = groupby(group, lambda one: (one.kind, one.domain))  # type: ignore[union-attr]

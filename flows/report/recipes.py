@@ -209,11 +209,13 @@ def _color(method: str) -> str:
 
 def axes(recipes: Sequence[VariantSummary]) -> tuple[Axis, Axis, Axis]:
     """Fit calls, share true and true claims to all domains, so that their figures compare."""
-    shares = [one.found["factuality"] for one in recipes if "factuality" in one.found]
+    shares = [recipe.found["factuality"] for recipe in recipes if "factuality" in recipe.found]
     lowest = [row.lower_95 if row.lower_95 is not None else row.value for row in shares]
-    calls = [calls for one in recipes if (calls := one.value("calls")) is not None]
+    calls = [calls for recipe in recipes if (calls := recipe.value("calls")) is not None]
     least = min((low for low in lowest if low is not None), default=0.0)
-    claims = [one.found["informativeness"] for one in recipes if "informativeness" in one.found]
+    claims = [
+        recipe.found["informativeness"] for recipe in recipes if "informativeness" in recipe.found
+    ]
     most = max((row.upper_95 or row.value or 0.0 for row in claims), default=1.0)
     return (
         Axis("model calls a question", ends=(0, 1.06 * max(calls, default=1))),
@@ -227,21 +229,21 @@ def quality(
 ) -> Figure:
     """Draw a row a recipe: its share true and its true claims side by side."""
     rows, said = [], []
-    for one in recipes:
+    for recipe in recipes:
         shown: list[tuple[Point, str] | None] = []
         for metric, places, what in (
             ("factuality", 2, "of its claims true"),
             ("informativeness", 1, "true claims a question"),
         ):
-            row = one.found.get(metric)
+            row = recipe.found.get(metric)
             if row is None or row.value is None:
                 shown.append(None)
                 continue
-            words = f"{one.name}: {interval(row, places=places)} {what}"
+            words = f"{recipe.name}: {interval(row, places=places)} {what}"
             said.append(words)
             point = Point(row.value, 0, words, row.lower_95, row.upper_95)
             shown.append((point, f"{row.value:.{places}f}"))
-        rows.append((one.name, Look(_color(one.method), "circle"), shown))
+        rows.append((recipe.name, Look(_color(recipe.method), "circle"), shown))
     return Figure(
         name=f"{domain.name}-quality",
         kind="quality",

@@ -66,7 +66,7 @@ class DomainTable:
         return cls(
             name,
             {
-                family: {metric: tuple(found) for metric, found in metrics.items()}
+                family: {metric: tuple(labels) for metric, labels in metrics.items()}
                 for family, metrics in families.items()
             },
         )
@@ -111,8 +111,8 @@ class DomainTable:
 
     def little_checked(self, least: float) -> str:
         """Warn where a smaller share of its answers was checked by evidence; else ""."""
-        found = self.count("with_evidence")
-        return little_checked(self.count("checked"), found, self.count("completed"), least)
+        with_evidence = self.count("with_evidence")
+        return little_checked(self.count("checked"), with_evidence, self.count("completed"), least)
 
     def count(self, metric: str) -> int:
         """Return a whole number of the family ``coverage``, 0 where it is not there."""
@@ -200,11 +200,11 @@ class LabelTable:
 
     def of(self, question_id: str) -> dict[str, Judged]:
         """The labels of a question's claim texts, by claim hash."""
-        found = self._by_judge(question_id)
+        labels = self._by_judge(question_id)
         for claim, settled in self._people.get(question_id, {}).items():
             label = settled.as_label()
-            found[claim] = Judged(str(label.label), f"by people: {label.reason}")
-        return found
+            labels[claim] = Judged(str(label.label), f"by people: {label.reason}")
+        return labels
 
     def by_people(self, question_id: str) -> list[LabelledByPeople]:
         """List the question's claims that people labelled, with the judge's word on them."""

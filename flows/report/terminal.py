@@ -59,7 +59,9 @@ def terminal_table(run: ReportedRun, *, every: bool = False) -> Group:
             parts += _warning(run, domain, f"{domain.name}: ")
         of_each = [measured_recipes(run, domain) for domain in published]
         chosen = {recipe.name for recipes in of_each for recipe in to_choose_from(recipes)}
-        parts.append(_table([one for one in pooled(of_each) if every or one.name in chosen]))
+        parts.append(
+            _table([recipe for recipe in pooled(of_each) if every or recipe.name in chosen])
+        )
     parts += [Text(""), *(Text(line, style="dim") for line in _caption(run, published))]
     return Group(*parts)
 
@@ -104,13 +106,13 @@ def _below(run: ReportedRun, domain: DomainTable) -> Iterator[str]:
             f"{interval(auroc, places=2)}"
         )
     recipes = measured_recipes(run, domain)
-    rows = (one.found[name] for one in recipes for name in QUALITY if name in one.found)
+    rows = (recipe.found[name] for recipe in recipes for name in QUALITY if name in recipe.found)
     reasons = {row.reason for row in rows if row.value is None}
     yield from (f"{DASH}: {reason}" for reason in sorted(reasons - {""}))
 
 
 def _caption(run: ReportedRun, published: Sequence[DomainTable]) -> Iterator[str]:
-    recipes = [one for domain in run.domains for one in measured_recipes(run, domain)]
+    recipes = [recipe for domain in run.domains for recipe in measured_recipes(run, domain)]
     if words := samples_words(recipes):
         yield words
     yield "calls, true claims, undecided (by the reference), words: a question."

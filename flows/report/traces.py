@@ -44,9 +44,9 @@ _NEVER = Judged("missing", "never judged")
 _STANDING = {"aligned": "checked", "contradicted": "corrected"}
 
 
-def trace(one: Traced, centrality: str) -> dict[str, Any]:
+def trace(traced: Traced, centrality: str) -> dict[str, Any]:
     """Collect everything that a reader needs to see why the answer says what it says."""
-    question, answer, final = one.question, one.answer, one.answer.final
+    question, answer, final = traced.question, traced.answer, traced.answer.final
     retrieval = answer.retrieval
     failure = answer.failure
     marked = is_marked(answer)
@@ -71,7 +71,7 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
         ],
         "closed_book": list(answer.closed_book),
         "claims": [
-            _claim(claim, index, one, centrality) for index, claim in enumerate(answer.claims)
+            _claim(claim, index, traced, centrality) for index, claim in enumerate(answer.claims)
         ],
         "says": [item.model_dump(mode="json") for item in final.statements]
         if marked
@@ -91,7 +91,7 @@ def trace(one: Traced, centrality: str) -> dict[str, Any]:
         "calls": sum(usage.calls for usage in answer.usage.values()),
         "made_by": [
             {"stage": stage, "task": task, "keys": [key[:KEY] for key in keys]}
-            for (stage, task), keys in one.calls.items()
+            for (stage, task), keys in traced.calls.items()
         ],
     }
 
@@ -113,9 +113,9 @@ def _block(part: list[dict[str, Any]]) -> str:
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
 
 
-def index_entry(one: Traced) -> dict[str, Any]:
+def index_entry(traced: Traced) -> dict[str, Any]:
     """Return what the list of questions shows and filters by."""
-    question, answer = one.question, one.answer
+    question, answer = traced.question, traced.answer
     verdicts = {claim.verdict.status for claim in answer.claims if claim.verdict is not None}
     failed = answer.failure is not None or "error" in verdicts
     return {
@@ -143,8 +143,8 @@ def _other(text: FinalText) -> dict[str, Any]:
 
 def _problems(answer: Answer) -> list[str]:
     """What retrieval, and what came after the audit, did in vain; each once."""
-    found = answer.retrieval.problems if answer.retrieval else ()
-    return list(dict.fromkeys((*found, *(answer.audit.problems if answer.audit else ()))))
+    problems = answer.retrieval.problems if answer.retrieval else ()
+    return list(dict.fromkeys((*problems, *(answer.audit.problems if answer.audit else ()))))
 
 
 def _signs(final: FinalText) -> list[dict[str, str]]:
@@ -171,8 +171,8 @@ def _from_claims(answer: Answer) -> Iterator[dict[str, Any]]:
         yield {"text": text, "standing": standing, "claim": index}
 
 
-def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, Any]:
-    answer = one.answer
+def _claim(claim: Claim, index: int, traced: Traced, centrality: str) -> dict[str, Any]:
+    answer = traced.answer
     verdict = claim.verdict
     confidence = claim.confidence.get(centrality)
     return {
@@ -186,8 +186,8 @@ def _claim(claim: Claim, index: int, one: Traced, centrality: str) -> dict[str, 
         "verdict": None if verdict is None else verdict.status,
         "reason": None if verdict is None else verdict.reason,
         "edit": word_diff(claim.text, claim.after) if claim.after != claim.text else None,
-        "before": asdict(one.labels.get(claim_hash(claim.text), _NEVER)),
-        "after": asdict(one.labels.get(claim_hash(claim.after), _NEVER)),
+        "before": asdict(traced.labels.get(claim_hash(claim.text), _NEVER)),
+        "after": asdict(traced.labels.get(claim_hash(claim.after), _NEVER)),
     }
 
 

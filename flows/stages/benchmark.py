@@ -127,14 +127,14 @@ def stage_table(summary: BenchmarkSummary) -> str:
 def hints(summary: BenchmarkSummary) -> tuple[str, ...]:
     """Why there are fewer questions than were asked for."""
     reasons = ", ".join(f"{n} for {k}" for k, n in summary.rejected_by_reason.items())
-    found = [f"rejected: {reasons}"] if reasons else []
+    words = [f"rejected: {reasons}"] if reasons else []
     if summary.exhausted:
-        found.append(
+        words.append(
             f"the {summary.templates} templates have {summary.scenarios} distinct scenarios and no "
             "more: lower benchmark.questions, or raise benchmark.templates with a model that "
             "writes others"
         )
-    return tuple(found)
+    return tuple(words)
 
 
 def _write_json(path: Path, value: object) -> None:

@@ -69,7 +69,7 @@ def write(project: Project, params: Params, place: Results) -> list[Table]:
         domains=read_domains(place.metrics, names),
         summary=_summary(project, params, place, names, asked),
         published=read_published(project.published),
-        rooms={key: found for key, found in brought if found is not None},
+        rooms={key: part for key, part in brought if part is not None},
         credits={name: _credits(place.answers(name)) for name in names},
         people={name: _by_people(settled, questions[name], labels[name]) for name in names},
     )
@@ -80,7 +80,9 @@ def write(project: Project, params: Params, place: Results) -> list[Table]:
 def _questions(path: Path) -> dict[str, Question]:
     """The questions without what the page does not show: evidence is the longest part of one."""
     less = {"evidence": (), "calls": (), "reference_claims": ()}
-    return {one.question_id: one.model_copy(update=less) for one in read_questions(path)}
+    return {
+        question.question_id: question.model_copy(update=less) for question in read_questions(path)
+    }
 
 
 def _traced(
@@ -94,13 +96,13 @@ def _traced(
         for question, answer in answered_questions(
             record_lines(path, Answer), path, asked.values()
         ):
-            found = labels[name].of(answer.question_id)
-            yield Traced(question, answer, found, calls.get(answer.question_id, {}))
+            judged = labels[name].of(answer.question_id)
+            yield Traced(question, answer, judged, calls.get(answer.question_id, {}))
 
 
 def _calls(place: Results, domain: str) -> dict[str, dict[tuple[str, str], list[str]]]:
     """By question, stage and task the keys of the calls that were made for it."""
-    found: dict[str, dict[tuple[str, str], list[str]]] = {}
+    keys: dict[str, dict[tuple[str, str], list[str]]] = {}
     for stage in ("answer", "label"):
         path = place.calls(f"{stage}-{domain}")
         if not path.is_file():
@@ -108,15 +110,15 @@ def _calls(place: Results, domain: str) -> dict[str, dict[tuple[str, str], list[
         rows = read_frame(path, "calls", ["task", "key", "questions"]).sort("task", "key")
         for task, key, questions in rows.iter_rows():
             for question in questions.split():
-                found.setdefault(question, {}).setdefault((stage, task), []).append(key)
-    return found
+                keys.setdefault(question, {}).setdefault((stage, task), []).append(key)
+    return keys
 
 
 def _by_people(
     settled: Mapping[Key, Settled], questions: Mapping[str, Question], labels: LabelTable
 ) -> tuple[LabelledByPeople, ...]:
     ids = dict.fromkeys(question for question, _ in settled if question in questions)
-    return tuple(one for question in ids for one in labels.by_people(question))
+    return tuple(claim for question in ids for claim in labels.by_people(question))
 
 
 def _credits(answers: Path) -> Credits:

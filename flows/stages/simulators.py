@@ -27,11 +27,11 @@ async def make(context: StageContext) -> None:
     project, params = context.project, context.params
     for domain in params.domains:
         simulator = params.load_simulator(domain, project.root)
-        found = identity(domain, simulator, set_up=params.benchmark.set_up)
+        facts = identity(domain, simulator, set_up=params.benchmark.set_up)
         if by_hand := params.simulator(domain).templates_file:
             text = json.dumps(read_yaml(project.root / by_hand), default=str)
-            found["templates_file_sha256"] = hashlib.sha256(text.encode()).hexdigest()
-        text = json.dumps(found, indent=2, sort_keys=True) + "\n"
+            facts["templates_file_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
         write_text(context.place.simulator(domain), text)
     for note in rooms().hook.lineage_note():
         note.write(project, params, context.place)

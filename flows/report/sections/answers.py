@@ -84,11 +84,11 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         yield finals_table(domain, undecided, "zero", "answers-failures-zero", fold)
     for domain in measured:
         for method in OURS:
-            found = domain.rows(
+            rows = domain.rows(
                 "comparisons", level="answer", undecided=run.settings.undecided, method=method
             )
-            if found:
-                yield _gains(domain, method, found)
+            if rows:
+                yield _gains(domain, method, rows)
 
 
 def leading_finals(
@@ -110,16 +110,16 @@ def line_name(row: Measurement) -> str:
 
 def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, fold: str) -> Table:
     """Tabulate what the labels of every final answer say, by another treatment of the labels."""
-    found = domain.rows("answers", undecided=undecided, failures=failures)
-    one_sample = any(row.method == SIMULRAG and row.samples == 1 for row in found)
+    rows = domain.rows("answers", undecided=undecided, failures=failures)
+    one_sample = any(row.method == SIMULRAG and row.samples == 1 for row in rows)
     treatment = "left out" if undecided == "excluded" else "counted as false"
     failed = "left out" if failures == "excluded" else "counted as zero"
     return pivoted(
-        found,
+        rows,
         {
             "Method": lambda row: method_name(row.method),
             "Budget": budget,
-            **kappas(found),
+            **kappas(rows),
             "m": lambda row: str(row.samples),
         },
         LABELLED,
@@ -142,14 +142,14 @@ def finals_table(domain: DomainTable, undecided: str, failures: str, name: str, 
 def _figures(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
     for metric in ("factuality", "informativeness", "completeness"):
         title = METRICS[metric]
-        found = leading_finals(run, domain, metric)
-        if metric == "completeness" and all(row.value is None for row in found):
+        rows = leading_finals(run, domain, metric)
+        if metric == "completeness" and all(row.value is None for row in rows):
             continue
         looks: dict[str, Look] = {**dict.fromkeys(OURS, RED), CLOSED_BOOK: GREY}
         yield dot_figure(
             domain.name,
             "answers",
-            [(line_name(row), row, looks.get(row.method, BLUE)) for row in found],
+            [(line_name(row), row, looks.get(row.method, BLUE)) for row in rows],
             title.lower(),
             caption=f"{title.lower()} of final answers",
             of="questions",
@@ -160,12 +160,12 @@ def _figures(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
         )
 
 
-def _gains(domain: DomainTable, method: str, found: Sequence[Measurement]) -> Table:
+def _gains(domain: DomainTable, method: str, rows: Sequence[Measurement]) -> Table:
     return paired(
-        found,
+        rows,
         {
             "Budget": budget,
-            **kappas(found),
+            **kappas(rows),
             "m": lambda row: str(row.samples),
             "Baseline": _baseline,
             "Its m": lambda row: f"{row.number('baseline_samples'):g}",

@@ -63,11 +63,11 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 
 
 def _figure(domain: DomainTable) -> Figure:
-    found = [row for name in _ACCURACY for row in domain.rows("retrieval", name)]
+    rows = [row for name in _ACCURACY for row in domain.rows("retrieval", name)]
     return dot_figure(
         domain.name,
         "retrieval",
-        [(_share(row), row, BLUE) for row in found],
+        [(_share(row), row, BLUE) for row in rows],
         "share of questions",
         caption="the tool calls made, against the known ones",
         of="counted",
@@ -76,9 +76,9 @@ def _figure(domain: DomainTable) -> Figure:
 
 
 def _retrieval(domain: DomainTable) -> Table:
-    found = domain.rows("retrieval")
+    rows = domain.rows("retrieval")
     return listed(
-        [row for row in found if row.value is not None or not row.text("argument")],
+        [row for row in rows if row.value is not None or not row.text("argument")],
         {
             "Share with": _share,
             "Value": interval,
@@ -156,13 +156,13 @@ def credited(answers: Iterable[Answer]) -> Credits:
 
 def documents(run: ReportedRun) -> Iterator[Block]:
     """Show a line a document."""
-    for domain, found in run.credits.items():
-        if found:
+    for domain, credits in run.credits.items():
+        if credits:
             yield Table(
                 name="documents",
                 caption=f"{domain}: documents whose passages were shown as evidence",
                 columns=("Document", "By", "Licence", "Passages", "Questions"),
-                rows=tuple((*works, *map(count, counts)) for works, counts in found.items()),
+                rows=tuple((*works, *map(count, counts)) for works, counts in credits.items()),
                 headers=1,
                 domain=domain,
             )

@@ -64,7 +64,7 @@ def _reliability(run: ReportedRun, domain: DomainTable) -> Figure:
             if row.value is not None and (x := row.number("x")) is not None
         ]
         series.append(Series(name, points, look))
-    said = "; ".join(point.said for one in series for point in one.points)
+    said = "; ".join(point.said for curve in series for point in curve.points)
     if said:
         series.append(Series("", (), ENDS, [(0, 0), (1, 1)], named=True))
     ends = Axis("confidence", ends=(-0.03, 1.03))
@@ -122,11 +122,11 @@ def boundary(run: ReportedRun) -> Iterator[Block]:
 
 
 def _figure(domain: DomainTable) -> Figure:
-    found = domain.rows("boundary")
+    rows = domain.rows("boundary")
     return dot_figure(
         domain.name,
         "boundary",
-        [(_name(row), row, _LOOKS[row.metric]) for row in found],
+        [(_name(row), row, _LOOKS[row.metric]) for row in rows],
         "share of claims",
         caption="what boundary assessment filters, and what verification makes of either side",
         shares=True,
@@ -199,7 +199,9 @@ def _agreement(domain: DomainTable) -> Table:
 
 def _disagreements(domain: str, labelled: tuple[LabelledByPeople, ...]) -> Table:
     differs = [
-        one for one in labelled if one.how == "disputed" or (one.judge and one.judge != one.human)
+        claim
+        for claim in labelled
+        if claim.how == "disputed" or (claim.judge and claim.judge != claim.human)
     ]
     return Table(
         name="disagreements",
@@ -207,10 +209,10 @@ def _disagreements(domain: str, labelled: tuple[LabelledByPeople, ...]) -> Table
         columns=("Question", "Claim", "People", "Settled", "Judge", "Said"),
         rows=tuple(
             (
-                *(one.question_id, one.text, one.human, HOW[one.how]),
-                *(one.judge or "no label", one.said),
+                *(claim.question_id, claim.text, claim.human, HOW[claim.how]),
+                *(claim.judge or "no label", claim.said),
             )
-            for one in differs
+            for claim in differs
         ),
         prose=(1, 5),
         notes=("What people settled on takes the place of the judge's label in every metric.",),

@@ -97,10 +97,10 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 
 
 def _table(domain: DomainTable, centrality: str, undecided: str, name: str, fold: str) -> Table:
-    found = domain.rows("claims", centrality=centrality, undecided=undecided)
+    rows = domain.rows("claims", centrality=centrality, undecided=undecided)
     treatment = "left out" if undecided == "excluded" else "counted as false"
     return pivoted(
-        sorted(found, key=lambda row: (row.budget_percent or 0, _LINES.index(row.method))),
+        sorted(rows, key=lambda row: (row.budget_percent or 0, _LINES.index(row.method))),
         {"Budget": budget, "Method": lambda row: method_name(row.method)},
         _COLUMNS,
         {"Claims": lambda row: count(row.n)},
@@ -115,10 +115,10 @@ def _table(domain: DomainTable, centrality: str, undecided: str, name: str, fold
 
 
 def _comparisons(run: ReportedRun, domain: DomainTable) -> Table:
-    found = domain.rows("comparisons", level="claim", **run.leading)
+    rows = domain.rows("comparisons", level="claim", **run.leading)
     return paired(
         sorted(
-            (row for row in found if row.metric in FIGURE_METRICS),
+            (row for row in rows if row.metric in FIGURE_METRICS),
             key=lambda row: row.budget_percent or 0,
         ),
         {
@@ -160,7 +160,7 @@ def _of_each_metric(
     """The same figure of every metric, as alternatives."""
     for metric, title in FIGURE_METRICS.items():
         series = draw(metric)
-        said = "; ".join(point.said for one in series for point in one.points)
+        said = "; ".join(point.said for curve in series for point in curve.points)
         yield Figure(
             name=f"{domain.name}-{metric}-{kind}",
             kind=kind,
@@ -192,7 +192,7 @@ def _by_budget(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
             series.append(Series(method_name(row.method), points, ENDS, ends, True))
         return series
 
-    ticks = [(float(one), f"{one} %") for one in budgets]
+    ticks = [(float(share), f"{share} %") for share in budgets]
     yield from _of_each_metric(
         domain,
         "budget",
@@ -268,14 +268,14 @@ def _by_centrality(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
 
 
 def _precision_recall(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
-    found: dict[tuple[str, float], list[Measurement]] = {}
+    curves: dict[tuple[str, float], list[Measurement]] = {}
     for row in domain.rows("precision_recall"):
         if row.value is not None:
-            found.setdefault((row.method, row.budget_percent or 0), []).append(row)
+            curves.setdefault((row.method, row.budget_percent or 0), []).append(row)
     for share in run.settings.budgets_percent:
         series = []
         for method, at in (*((name, share) for name in BUDGETED), (NO_RAG, 0), (ALL_RAG, 100)):
-            curve = found.get((method, at), [])
+            curve = curves.get((method, at), [])
             look = ENDS if method in (NO_RAG, ALL_RAG) else LOOKS[method]
             marked = [
                 Point(

@@ -45,18 +45,18 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         ("spending", _by_model),
     ):
         for domain in run.domains:
-            found = domain.rows(family)
-            if found:
-                yield table(domain, found)
+            rows = domain.rows(family)
+            if rows:
+                yield table(domain, rows)
 
 
-def _by_method(domain: DomainTable, found: Sequence[Measurement]) -> Table:
+def _by_method(domain: DomainTable, rows: Sequence[Measurement]) -> Table:
     return _pivoted(
-        [row for row in found if row.step == _ALL],
+        [row for row in rows if row.step == _ALL],
         {
             "Method": lambda row: method_name(row.method),
             "Budget": budget,
-            **kappas(found),
+            **kappas(rows),
             "m": lambda row: DASH if row.samples is None else str(row.samples),
         },
         name="method-cost",
@@ -72,9 +72,9 @@ def _by_method(domain: DomainTable, found: Sequence[Measurement]) -> Table:
     )
 
 
-def _by_step(domain: DomainTable, found: Sequence[Measurement]) -> Table:
+def _by_step(domain: DomainTable, rows: Sequence[Measurement]) -> Table:
     return _pivoted(
-        found,
+        rows,
         {"Step": lambda row: row.step},
         name="cost",
         caption="cost a question by step, paid for now or before",
@@ -84,10 +84,10 @@ def _by_step(domain: DomainTable, found: Sequence[Measurement]) -> Table:
     )
 
 
-def _by_model(domain: DomainTable, found: Sequence[Measurement]) -> Table:
-    dates = sorted({row.text("as_of") for row in found} - {""})
+def _by_model(domain: DomainTable, rows: Sequence[Measurement]) -> Table:
+    dates = sorted({row.text("as_of") for row in rows} - {""})
     return _pivoted(
-        found,
+        rows,
         {"Stage": lambda row: row.text("stage"), "Model": lambda row: row.text("model")},
         name="spending",
         caption="the whole run by stage and model, paid for now or before",
@@ -97,12 +97,12 @@ def _by_model(domain: DomainTable, found: Sequence[Measurement]) -> Table:
     )
 
 
-def _pivoted(found: Sequence[Measurement], heads: Columns, **more: Unpack[TableWords]) -> Table:
-    if any(row.metric.endswith(ESTIMATED) for row in found):
+def _pivoted(rows: Sequence[Measurement], heads: Columns, **more: Unpack[TableWords]) -> Table:
+    if any(row.metric.endswith(ESTIMATED) for row in rows):
         estimated = "Estimated: the characters of the stored messages and replies, by 4."
         more["notes"] = (*more.get("notes", ()), estimated)
     more["line"] = lambda row: COUNTS.get(row.metric, row.metric)
-    return pivoted(found, heads, _columns(found), None, _cell, **more)
+    return pivoted(rows, heads, _columns(rows), None, _cell, **more)
 
 
 def _columns(rows: Sequence[Measurement]) -> dict[str, str]:

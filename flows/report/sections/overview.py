@@ -20,13 +20,13 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     warnings = list(_warnings(run))
     if not run.own_and_published[1]:  # it holds for all that is shown
         yield from warnings
-    found = list(recipes.blocks(run))
-    if found:
+    findings = list(recipes.blocks(run))
+    if findings:
         yield Text(_lead(run), "lead")
-    yield from found
+    yield from findings
     if run.own_and_published[1]:
         yield from warnings
-    if not found:
+    if not findings:
         yield Text("No question was answered, so nothing can be said.", "finding")
     yield Text(
         f"Brackets hold 95 % intervals from {run.settings.bootstrap} resamples of scenarios."
@@ -49,9 +49,9 @@ def _lead(run: ReportedRun) -> str:
     of = f"{total} questions ({', '.join(asked)})" if len(asked) > 1 else f"{asked[0]} questions"
     model = run.summary.models.get("answer")
     ways = {
-        one.name
+        recipe.name
         for domain in own or published
-        for one in to_choose_from(measured_recipes(run, domain))
+        for recipe in to_choose_from(measured_recipes(run, domain))
     }
     how = "from a simulator's evidence"
     if len(ways) > 1:

@@ -58,7 +58,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     own, published = run.own_and_published
     own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
     found = {domain.name: measured_recipes(run, domain) for domain in own}
-    calls, share, true_claims = axes([one for recipes in found.values() for one in recipes])
+    calls, share, true_claims = axes([recipe for recipes in found.values() for recipe in recipes])
     for domain in own:
         yield quality(domain, to_choose_from(found[domain.name]), share, true_claims)
     for domain in own:
@@ -90,7 +90,7 @@ def reliable_words(domain: DomainTable) -> Iterator[str]:
 
 def samples_words(recipes: Sequence[VariantSummary], before: str = "") -> str:
     """Say how many answers the published method samples; "" where it does not stand there."""
-    sampled = [one.line.samples for one in recipes if one.method == SIMULRAG]
+    sampled = [recipe.line.samples for recipe in recipes if recipe.method == SIMULRAG]
     if not sampled:
         return ""
     return (
@@ -255,7 +255,7 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
             rows.append(
                 (
                     *(domain.name, standing),
-                    *(f"{one:.0f}" for one in (*counts, other)),
+                    *(f"{amount:.0f}" for amount in (*counts, other)),
                     interval(share, places=2),
                 )
             )
@@ -281,9 +281,9 @@ def _meaning(
     cheapest = []
     for domain in own:
         recipes = to_choose_from(found[domain.name])
-        for one in recipes:
-            if (share := one.value("factuality")) is not None:
-                shares[one.method == CLOSED_BOOK].append(share)
+        for recipe in recipes:
+            if (share := recipe.value("factuality")) is not None:
+                shares[recipe.method == CLOSED_BOOK].append(share)
         if least := _cheapest(recipes):
             cheapest.append(f"{domain.name} {least.name} ({number(least.value('calls'), 0)})")
     if shares[True] and shares[False]:
@@ -320,7 +320,7 @@ def _cheapest(recipes: Sequence[VariantSummary]) -> VariantSummary | None:
     """The one of fewest calls that may be the best in share true and in true claims."""
     good = set(range(len(recipes)))
     for metric in ("factuality", "informativeness"):
-        good &= best([one.found.get(metric) for one in recipes])
+        good &= best([recipe.found.get(metric) for recipe in recipes])
     priced = [(calls, at) for at in good if (calls := recipes[at].value("calls")) is not None]
     return recipes[min(priced)[1]] if priced else None
 
