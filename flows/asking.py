@@ -87,7 +87,10 @@ def find_answer(
 
 
 def offered(name: str, option: str) -> Callable[..., Any]:
-    """The hook of what a room does for ``ask``. Raises InputError where none of them does it."""
+    """Return the hook of what a room does for ``ask``.
+
+    Raises InputError where none of them does it.
+    """
     hook: pluggy.HookCaller = getattr(rooms().hook, name)
     if not hook.get_hookimpls():
         raise InputError(f"{option}: the room that does it is not in this project")
@@ -95,7 +98,7 @@ def offered(name: str, option: str) -> Callable[..., Any]:
 
 
 def benchmark_questions(project: Project, params: Params, domain: str | None) -> list[Question]:
-    """The questions that are there, of one domain or of all."""
+    """Return the questions that are there, of one domain or of all."""
     names = params.domains if domain is None else [domain]
     files = [project.results.benchmark(name) for name in names]
     return [question for file in files if file.is_file() for question in read_questions(file)]
@@ -104,7 +107,7 @@ def benchmark_questions(project: Project, params: Params, domain: str | None) ->
 def find_question(
     project: Project, params: Params, text: str, domain: str | None
 ) -> Question | None:
-    """The question of the benchmark with this text (white space and case aside) or this id.
+    """Return the question of the benchmark with this text (white space and case aside) or this id.
 
     Raises InputError for a word that has an id's shape and is no question's, or another domain's:
     it would be asked as a question and paid for.
@@ -135,7 +138,7 @@ def find_question(
 
 
 def stored_answer(project: Project, params: Params, question: Question) -> tuple[Answer, str]:
-    """A benchmark question's answer of the last run, and words on who gave it."""
+    """Return a benchmark question's answer of the last run, and words on who gave it."""
     path = project.results.answers(question.domain)
     known = record_lines(path, Answer) if path.is_file() else iter(())
     answer = next((answer for answer in known if answer.question_id == question.question_id), None)
@@ -213,7 +216,7 @@ def answer_anew(
 def check_anew(
     project: Project, params: Params, text: str, question: str, domain: str, *, mend: bool
 ) -> tuple[Answer, str]:
-    """A text checked by runs made for its claims, with words on who checked it.
+    """Return a text checked by runs made for its claims, with words on who checked it.
 
     Raises InputError as ``check_given`` does, and for a text or a question that is empty.
     """
@@ -240,7 +243,7 @@ def _made(
     name: str,
     work: Callable[[StageResources], Awaitable[Answer]],
 ) -> tuple[Answer, str]:
-    """What the work made, with words on the calls that were stored."""
+    """Tell what the work made, with words on the calls that were stored."""
     from flows.running.bench import open_bench
 
     async def made() -> tuple[Answer, dict[str, int]]:
@@ -291,7 +294,10 @@ def with_model(
     chosen: ModelSettings | None,
     known: Question | None,
 ) -> tuple[Params, str]:
-    """The parameters to answer anew with. Raises InputError where only recorded calls are there."""
+    """Return the parameters to answer anew with.
+
+    Raises InputError where only recorded calls are there.
+    """
     if chosen is not None:
         params = params.answering(chosen)
     elif params.model("answer").replay and known is None:

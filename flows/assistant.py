@@ -119,7 +119,10 @@ class AssistantDesk:
         self.model = model
 
     def serve(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """What a tool gives. Raises SimulRAGError or SimulatorError, in words for the assistant."""
+        """Tell what a tool gives.
+
+        Raises SimulRAGError or SimulatorError, in words for the assistant.
+        """
         if name not in OFFERS:
             raise InputError(f"there is no tool '{name}'; known: {', '.join(OFFERS)}")
         try:
@@ -130,7 +133,7 @@ class AssistantDesk:
         return tool(**given)
 
     def ask(self, question: str, domain: str | None = None) -> ToolResult:
-        """The stored answer, or, where that is allowed, a new one."""
+        """Return the stored answer, or, where that is allowed, a new one."""
         params = self._params(domain)
         if not question.strip():
             raise InputError("the question is empty")
@@ -167,19 +170,19 @@ class AssistantDesk:
         return ToolResult(evidence.text, fields)
 
     def handbook(self, domain: str) -> ToolResult:
-        """The handbook that models are shown."""
+        """Return the handbook that models are shown."""
         text = self._simulator(self._params(domain), domain).handbook()
         return ToolResult(text, {"domain": domain, "handbook": text})
 
     def questions(self, domain: str | None = None) -> ToolResult:
-        """The benchmark's questions."""
+        """Return the benchmark's questions."""
         questions = asking.benchmark_questions(self.project, self._params(domain), domain)
         listed = [{"id": q.question_id, "domain": q.domain, "text": q.text} for q in questions]
         words = "\n".join(f"{question['id']}: {question['text']}" for question in listed)
         return ToolResult(words or "There is no benchmark yet.", {"questions": listed})
 
     def _simulator(self, params: Params, domain: str, tool: str = "") -> Simulator:
-        """A domain's simulator, or that of its sources which has ``tool``.
+        """Return a domain's simulator, or that of its sources which has ``tool``.
 
         Raises InputError where it could be had only by starting or asking a service of somebody
         else's, which is not allowed.
@@ -201,7 +204,7 @@ class AssistantDesk:
         )
 
     def _params(self, domain: str | None) -> Params:
-        """The parameters as they are now; a wrong domain is the assistant's to see."""
+        """Return the parameters as they are now; a wrong domain is the assistant's to see."""
         params = load_params(self.project.params)
         if domain is not None:
             params.simulator(domain)
@@ -217,7 +220,7 @@ _CLOSED = types.ToolAnnotations(
 
 
 def make_server(desk: AssistantDesk) -> Server[Any]:
-    """The server of a project."""
+    """Return the server of a project."""
 
     async def list_tools(context: Any, page: Any) -> types.ListToolsResult:  # noqa: ARG001
         return types.ListToolsResult(

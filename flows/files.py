@@ -51,7 +51,7 @@ def record_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
 
 
 def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
-    """The records of a file, or an InputError that names the line and the field."""
+    """Return the records of a file, or an InputError that names the line and the field."""
     return list(record_lines(path, kind))
 
 
@@ -130,7 +130,7 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
 
 
 def read_frame(path: Path, what: str, columns: list[str] | None = None) -> pl.DataFrame:
-    """A Parquet table of ``what``, or some of its columns. Raises InputError."""
+    """Return a Parquet table of ``what``, or some of its columns. Raises InputError."""
     import polars as pl
 
     if not path.is_file():
@@ -143,7 +143,7 @@ def read_frame(path: Path, what: str, columns: list[str] | None = None) -> pl.Da
 
 
 def read_table(path: Path, kind: type[Kind]) -> list[Kind]:
-    """The records of a Parquet table. Raises InputError."""
+    """Return the records of a Parquet table. Raises InputError."""
     frame = read_frame(path, kind.__name__)
     try:
         return [kind.model_validate(row) for row in frame.iter_rows(named=True)]

@@ -120,7 +120,7 @@ class Specifications(Protocol):
 
 @cache
 def rooms() -> pluggy.PluginManager:
-    """The rooms with their hooks: ``rooms().hook.report_part()``."""
+    """Return the rooms with their hooks: ``rooms().hook.report_part()``."""
     manager = pluggy.PluginManager("simulrag")
     manager.add_hookspecs(Specifications)
     manager.load_setuptools_entrypoints(GROUP)
@@ -132,7 +132,7 @@ def rooms() -> pluggy.PluginManager:
 
 @cache
 def room_names() -> tuple[str, ...]:
-    """The project's own, in order."""
+    """Return the project's own, in order."""
     with suppress(ModuleNotFoundError):
         modules = pkgutil.iter_modules(import_module(FOLDER).__path__)
         return tuple(sorted(room.name for room in modules if room.ispkg))
@@ -141,12 +141,12 @@ def room_names() -> tuple[str, ...]:
 
 @cache
 def stages_of_rooms() -> dict[str, str]:
-    """The modules of all rooms' stages, by the stages' names."""
+    """Return the modules of all rooms' stages, by the stages' names."""
     return dict(chain.from_iterable(map(dict.items, rooms().hook.stage_modules())))
 
 
 def prompts_of(folder: Path, overrides: str | None = None) -> Prompts:
-    """The prompts of a project with those of the rooms."""
+    """Return the prompts of a project with those of the rooms."""
     from simulrag.models.prompts import Prompts
 
     places: Sequence[Path] = rooms().hook.prompt_folder(folder=folder)

@@ -106,7 +106,7 @@ class Params(ParamsSection):
         return self
 
     def room(self, section: type[Brought]) -> Brought:
-        """The section that a room brings."""
+        """Return the section that a room brings."""
         return next(part for _, part in self if isinstance(part, section))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -114,13 +114,13 @@ class Params(ParamsSection):
         return _restored, (self.model_dump(),)
 
     def answering(self, chosen: ModelSettings | None) -> Params:
-        """The same with another model that answers, if one was chosen."""
+        """Return the same with another model that answers, if one was chosen."""
         if chosen is None:
             return self
         return self.model_copy(update={"llm": self.llm.model_copy(update={"answer": chosen})})
 
     def simulator(self, domain: str) -> SimulatorChoice:
-        """The simulator of a domain; an InputError names the domains there are."""
+        """Return the simulator of a domain; an InputError names the domains there are."""
         if domain not in self.simulators:
             raise InputError(
                 unknown("domain", domain, sorted(self.simulators)) + " (params.yaml: simulators)"
@@ -158,18 +158,18 @@ class Params(ParamsSection):
         return self.model_copy(update={"simulators": known})
 
     def load_simulator(self, domain: str, root: Path) -> Simulator:
-        """The simulator of a domain."""
+        """Return the simulator of a domain."""
         from simulators.registry import load
 
         return load(*self.chosen(domain, root))
 
     def model(self, role: Role) -> ModelSettings:
-        """The model of a role."""
+        """Return the model of a role."""
         settings: ModelSettings = getattr(self.llm, role)
         return settings
 
     def models(self) -> dict[str, ModelSettings]:
-        """Every model that is named, by the place where it is."""
+        """Return every model that is named, by the place where it is."""
         named = {f"llm.{role}": model for role, model in self.llm}
         return named | {
             f"simulators.{domain}.benchmark_model": choice.benchmark_model
@@ -186,7 +186,7 @@ class Params(ParamsSection):
         return self.model_copy(update={"llm": llm})
 
     def unwritten(self, project: Project) -> list[str]:
-        """The domains whose questions are only replayed, and that no recording holds."""
+        """Return the domains whose questions are only replayed, and that no recording holds."""
         return [
             domain
             for domain in self.domains
@@ -196,7 +196,7 @@ class Params(ParamsSection):
         ]
 
     def with_operations(self, **changes: object) -> Params:
-        """The same with some operations replaced."""
+        """Return the same with some operations replaced."""
         operations = self.operations.model_copy(update=changes)
         return self.model_copy(update={"operations": operations})
 
@@ -211,7 +211,7 @@ class Params(ParamsSection):
 
 @cache
 def params_class() -> type[Params]:
-    """The parameters with the sections of the rooms that are here."""
+    """Return the parameters with the sections of the rooms that are here."""
     sections = rooms().hook.params_section()
     brought: dict[str, Any] = {name: (section, section()) for name, section in sections}
     return create_model("Params", __base__=Params, **brought)
@@ -222,7 +222,7 @@ def _restored(values: dict[str, Any]) -> Params:
 
 
 def _located(settings: Mapping[str, JsonValue], root: Path) -> dict[str, JsonValue]:
-    """Settings of a simulator with the paths of its files, which lie below the project."""
+    """Return settings of a simulator with the paths of its files, which lie below the project."""
     paths = {
         name: str(root / str(settings[name]))
         for name in FILE_SETTINGS & settings.keys()
@@ -244,13 +244,16 @@ def load_params(path: Path) -> Params:
 
 
 def open_project() -> tuple[Project, Params]:
-    """The project that the working directory is in, and its parameters. Raises InputError."""
+    """Return the project that the working directory is in, and its parameters.
+
+    Raises InputError.
+    """
     project = find_project()
     return project, load_params(project.params)
 
 
 def check_params(text: str, name: str) -> Params:
-    """The same for a text that is to be params.yaml."""
+    """Return the same for a text that is to be params.yaml."""
     return _checked(YAML(typ="safe").load(text), name)
 
 
@@ -310,7 +313,7 @@ def _keys_beside(location: tuple[Any, ...]) -> list[str]:
 
 
 def describe(model: type[BaseModel] | None = None, prefix: str = "") -> list[tuple[str, str]]:
-    """Every parameter's dotted name and meaning, for ``simulrag params``."""
+    """Return every parameter's dotted name and meaning, for ``simulrag params``."""
     rows: list[tuple[str, str]] = []
     for name, field in (model or params_class()).model_fields.items():
         annotation = field.annotation

@@ -35,7 +35,10 @@ _Representer.add_representer(type(None), _null)
 
 
 def read_params(path: Path) -> dict[str, Any]:
-    """The sections of params.yaml. Raises InputError, which names the line and repeats no value."""
+    """Return the sections of params.yaml.
+
+    Raises InputError, which names the line and repeats no value.
+    """
     raw = read_yaml(path)
     if not isinstance(raw, dict):
         raise InputError(f"{path.name} must hold sections such as 'domains' and 'llm'")
@@ -43,12 +46,18 @@ def read_params(path: Path) -> dict[str, Any]:
 
 
 def read_yaml(path: Path) -> Any:
-    """What a file of YAML holds. Raises InputError, which names the line and repeats no value."""
+    """Read what a file of YAML holds.
+
+    Raises InputError, which names the line and repeats no value.
+    """
     return _parsed(YAML(typ="safe"), path)
 
 
 def changed(path: Path, values: Mapping[str, object]) -> str:
-    """The file's text with dotted keys set; comments and order stay. Mappings become one line."""
+    """Return the file's text with dotted keys set; comments and order stay.
+
+    Mappings become one line.
+    """
     yaml = YAML()
     yaml.Representer = _Representer
     yaml.preserve_quotes = True

@@ -94,7 +94,7 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:
-    """The names, as DVC has them, of what stages made that holds a failure."""
+    """Return the names, as DVC has them, of what stages made that holds a failure."""
     return [
         f"{stage.name}@{item}"
         for stage in stages()
@@ -112,7 +112,7 @@ def dvc_config(project: Project) -> Any:
 
 
 def has_remote(project: Project) -> bool:
-    """Whether DVC has anywhere to pull from."""
+    """Tell whether DVC has anywhere to pull from."""
     from dvc.config import ConfigError
 
     with suppress(ConfigError, UnicodeDecodeError):  # DVC itself says better what is wrong
@@ -186,7 +186,10 @@ class Imported:
 
 
 def imported(folder: Path, limit: int | None, seed: int) -> Imported:
-    """The question files of a folder, ``DOMAIN.jsonl``. Raises InputError where there is none."""
+    """Return the question files of a folder, ``DOMAIN.jsonl``.
+
+    Raises InputError where there is none.
+    """
     files = {file.stem: file for file in sorted(folder.glob("*.jsonl"))}
     if not files:
         raise InputError(
@@ -280,7 +283,7 @@ class StageOutcomes:
         self._file = file
 
     def all(self) -> list[StageEnd]:
-        """Every whole line, in order; a stage that was killed may have left half of one."""
+        """Return every whole line, in order; a stage that was killed may have left half of one."""
         ends = []
         for line in self._file.read_bytes().splitlines():
             with suppress(ValidationError):
@@ -288,7 +291,7 @@ class StageOutcomes:
         return ends
 
     def errors(self) -> list[StageEnd]:
-        """The ends with an error."""
+        """Return the ends with an error."""
         return [end for end in self.all() if end.error]
 
     def only_pending(self) -> bool:

@@ -89,7 +89,7 @@ class Plan(Record):
     budget_tokens: int | None
 
     def calls(self) -> dict[str, tuple[int, int]]:
-        """By stage how many calls are stored, and how many there will be."""
+        """Return by stage how many calls are stored, and how many there will be."""
         by_stage: dict[str, tuple[int, int]] = {}
         for task in self.tasks:
             stored, calls = by_stage.get(task.stage, (0, 0))
@@ -103,7 +103,7 @@ def make_plan(
     questions: Imported | None = None,
     outs: Results | None = None,
 ) -> Plan:
-    """The plan of all stages and domains of ``params``, by default those of params.yaml.
+    """Return the plan of all stages and domains of ``params``, by default those of params.yaml.
 
     Or of a run over imported ``questions``, whose outs lie in ``outs``.
     """
@@ -210,7 +210,7 @@ def _exports(
     given: Sequence[Stage] | None = None,
     outs: Results | None = None,
 ) -> Iterator[Path]:
-    """The exported calls that the stages will take over: they cost nothing."""
+    """Yield the exported calls that the stages will take over: they cost nothing."""
     for name in exports(params, given):
         for path in (project.recorded / f"{name}.parquet", (outs or project.results).calls(name)):
             if path.is_file():
@@ -260,7 +260,7 @@ async def _all(
 
 
 def task_plans(stage: str, gate: DryRunGateway, prices: PriceTable) -> Iterator[TaskPlan]:
-    """What is left of a stage for one model, by task."""
+    """Tell what is left of a stage for one model, by task."""
     settings = gate.settings
     price = prices.find(settings.full_name)
     paid = not settings.replay and make_provider(settings).paid
@@ -292,7 +292,7 @@ def _reply_tokens(stored: Sequence[Length], missing: Sequence[Length]) -> int:
 
 
 def named(settings: ModelSettings) -> str:
-    """A model as the plan names it."""
+    """Return a model as the plan names it."""
     return f"{settings.provider}:{settings.model}"
 
 
@@ -307,7 +307,7 @@ def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[st
 
 
 def plan_text(plan: Plan) -> str:
-    """The plan for people: a line a stage, its tasks below, the total and the budget."""
+    """Return the plan for people: a line a stage, its tasks below, the total and the budget."""
     lines: list[str] = []
     for stage in dict.fromkeys(task.stage for task in plan.tasks):
         tasks = [task for task in plan.tasks if task.stage == stage]
@@ -317,7 +317,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def total_lines(plan: Plan) -> Iterator[str]:
-    """The total, the time and the budget, and what is to be known of them."""
+    """Yield the total, the time and the budget, and what is to be known of them."""
     yield f"all: {_sum_text(plan.tasks)}"
     if plan.alone is not None:
         yield (
@@ -350,7 +350,7 @@ def total_lines(plan: Plan) -> Iterator[str]:
 
 
 def _time_text(plan: Plan) -> str:
-    """How long it takes, and where that is known from."""
+    """Tell how long it takes, and where that is known from."""
     paces = [
         f"{model} as measured on {calls:,} calls"
         if calls

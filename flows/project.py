@@ -48,7 +48,7 @@ class Results:
         return self.data / "labels" / "label-studio"
 
     def calls(self, stage: str) -> Path:
-        """The calls of ``answer-urban``."""
+        """Return the calls of ``answer-urban``."""
         return self.data / "calls" / f"{stage}.parquet"
 
     @property
@@ -73,7 +73,7 @@ class Results:
 
 
 def out(path: Callable[[Results, str], Path]) -> str:
-    """A path of ``Results`` as a stage declares it: ``data/answers/{item}.jsonl``."""
+    """Return a path of ``Results`` as a stage declares it: ``data/answers/{item}.jsonl``."""
     return path(Results(Path("data")), "{item}").as_posix()
 
 
@@ -114,7 +114,7 @@ class Project:
         return Results(self.made or self.root / "data")
 
     def kept_report(self, period: str) -> Path:
-        """The report of a refresh, which outlives the next one's."""
+        """Return the report of a refresh, which outlives the next one's."""
         return self.root / "reports" / period / "index.html"
 
 

@@ -61,7 +61,7 @@ def record_calls(project: Project, params: Params) -> Iterator[str]:
 
 
 def _with_tasks(kept: pl.DataFrame, used: pl.DataFrame) -> pl.DataFrame:
-    """The recorded rows with the run's column of tasks."""
+    """Return the recorded rows with the run's column of tasks."""
     recorded = kept.drop("task")
     return recorded.join(used.select("key", "task"), on="key").select(used.columns)
 
@@ -108,7 +108,7 @@ class StoredRun(RecordedRun):
 
 
 def stored_runs(export: Path) -> list[StoredRun]:
-    """The simulator runs of an export of calls; none where there is no file."""
+    """Return the simulator runs of an export of calls; none where there is no file."""
     if not export.is_file():
         return []
     runs = []
@@ -120,7 +120,10 @@ def stored_runs(export: Path) -> list[StoredRun]:
 
 
 async def _made_again(simulator: Simulator, runs: list[StoredRun]) -> dict[str, StoredRun]:
-    """The new run by the old one's key. They go through a cache of their own, which keys them."""
+    """Return the new run by the old one's key.
+
+    They go through a cache of their own, which keys them.
+    """
     with tempfile.TemporaryDirectory() as folder:
         place, export = Path(folder) / "cache", Path(folder) / "runs.parquet"
         with CallCache(place, stage=None) as cache:
@@ -137,12 +140,12 @@ async def _made_again(simulator: Simulator, runs: list[StoredRun]) -> dict[str, 
 
 
 def _call(tool: str, arguments: dict[str, Any], seed: int) -> str:
-    """What tells one run of a simulator from another; 1.0 and 1 are one number, as in keys."""
+    """Key what tells one run of a simulator from another; 1.0 and 1 are one number, as in keys."""
     return call_key("simulator", {"tool": tool, "arguments": arguments, "seed": seed})
 
 
 def _differences(old: StoredRun, new: StoredRun) -> Iterator[str]:
-    """Each output that is not exactly the recorded one."""
+    """Yield each output that is not exactly the recorded one."""
     if old.outputs == new.outputs:
         return
     names = sorted({*old.outputs, *new.outputs})

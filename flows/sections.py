@@ -196,7 +196,7 @@ class Operations(ParamsSection):
     )
 
     def place(self, root: Path) -> CachePlace:
-        """Where the call cache lies; relative paths are below ``root``. Raises InputError."""
+        """Tell where the call cache lies; relative paths are below ``root``. Raises InputError."""
         from simulrag.calls import parse_place
 
         return parse_place(self.cache, root)

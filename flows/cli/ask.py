@@ -188,7 +188,7 @@ def check(
 
 
 def _read(file: str) -> str:
-    """The text. Raises InputError for a file that is not there or not UTF-8."""
+    """Return the text. Raises InputError for a file that is not there or not UTF-8."""
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return content.decode("utf-8-sig")
@@ -250,7 +250,7 @@ def handbook(domain: DomainArgument) -> None:
 
 
 def answer_json(question: str, answer: Answer) -> dict[str, Any]:
-    """An answer for programs."""
+    """Return an answer for programs."""
     final = answer.final
     selected, kept = set(final.selected), set(final.kept)
     return {
@@ -363,7 +363,7 @@ def _show_claims(console: Console, answer: Answer, centrality: str) -> None:
 
 
 def line_words(line: AnswerVariant) -> str:
-    """What kind of answer it is: "SimulRAG, at 100 % of the claims, m = 5"."""
+    """Tell what kind of answer it is: "SimulRAG, at 100 % of the claims, m = 5"."""
     if line.method in MARKED:
         return method_name(line.method)
     share = "" if line.budget_percent is None else f", at {line.budget_percent:g} % of the claims"

@@ -140,7 +140,7 @@ def cache_copy(source: Place, target: Place, as_json: Json = False) -> None:
 
 
 def _told(call: StoredCall) -> Iterator[str]:
-    """A call for people: the texts of its messages stand as they are."""
+    """Yield a call for people: the texts of its messages stand as they are."""
     for name, value in {"key": call.key, "kind": call.kind, **call.request}.items():
         if name != "messages":
             yield f"{name}: {value if isinstance(value, str) else canonical_json(value)}"

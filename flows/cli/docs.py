@@ -47,7 +47,7 @@ def write_dvc() -> None:
 
 
 def reference() -> str:
-    """The page, as Markdown."""
+    """Return the page, as Markdown."""
     commands = [
         (name, " ".join((command.help or "").split()))
         for name, command in every_command()
@@ -80,7 +80,7 @@ def reference() -> str:
 
 
 def _by_role(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The parameters with one row for the three models' equal sections: ``llm.ROLE``."""
+    """Return the parameters with one row for the three models' equal sections: ``llm.ROLE``."""
     first = "llm.benchmark."
     others = ("llm.answer.", "llm.judge.")
     return [
@@ -114,7 +114,7 @@ FEW = 2
 
 
 def dvc_yaml(stages: Sequence[Stage]) -> str:
-    """The file's text."""
+    """Return the file's text."""
     text = StringIO()
     yaml = YAML()
     yaml.width = 4096
@@ -142,7 +142,7 @@ def without_the_gone(lock: str, stages: Sequence[str]) -> str:
 
 
 def module_of(stage: str) -> str:
-    """The module that declares a stage of the project."""
+    """Return the module that declares a stage of the project."""
     return stages_of_rooms().get(stage, f"flows.stages.{stage}")
 
 
@@ -154,7 +154,7 @@ def _imports() -> grimp.ImportGraph:
 
 
 def reached(stage: str) -> set[str]:
-    """The modules that a stage's own module leads to and that its result rests on.
+    """Return the modules that a stage's own module leads to and that its result rests on.
 
     What the stages share in flows/ opens and writes, and the values of a room's section are
     parameters: neither changes a result.
@@ -195,7 +195,7 @@ def code_of(stage: Stage) -> list[str]:
 
 
 def _file(module: str) -> str:
-    """Where a module or a package lies, from the project's folder."""
+    """Tell where a module or a package lies, from the project's folder."""
     spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None

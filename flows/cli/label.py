@@ -98,7 +98,7 @@ def content(file: Path) -> bytes:
 
 
 def _known(project: Project, labels: list[HumanLabel], drop: bool) -> list[HumanLabel]:
-    """The labels of claims that the judge was shown; others are an error unless dropped."""
+    """Return the labels of claims that the judge was shown; others are an error unless dropped."""
     judged = {
         (label.question_id, label.claim_hash)
         for domain in load_params(project.params).domains

@@ -39,7 +39,7 @@ def ended(command: Callable[[], object]) -> int:
 
 
 def code_of(error: BaseException) -> int | None:
-    """The exit code that an error ends a command with; None for one that we do not know."""
+    """Return the exit code that an error ends a command with; None for one that we do not know."""
     if isinstance(error, SimulRAGError):
         return error.exit_code
     if isinstance(error, KeyboardInterrupt):

@@ -55,7 +55,10 @@ def show(as_json: bool, value: object, *lines: str) -> None:
 
 
 def json_object(text: str, what: str, example: str) -> dict[str, Any]:
-    """An option's JSON object. Raises InputError, which names the option and gives an example."""
+    """Return an option's JSON object.
+
+    Raises InputError, which names the option and gives an example.
+    """
     form = f"write an object such as '{example}'"
     try:
         value = json.loads(text)
@@ -75,7 +78,7 @@ def look_here(simulator: str) -> None:
 def chosen_model(
     model: str | None, endpoint: str | None, key_env: str | None, *, free: bool
 ) -> ModelSettings | None:
-    """The model of ``--model``, if any. Raises InputError for its options without it."""
+    """Return the model of ``--model``, if any. Raises InputError for its options without it."""
     if model is not None:
         return model_settings(model, endpoint, key_env=key_env, free=free)
     if endpoint or key_env or free:

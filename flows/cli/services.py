@@ -133,7 +133,7 @@ deployments:
 
 
 def prefect_yaml(params: RefreshParams) -> str:
-    """The deployment for ``prefect deploy``."""
+    """Return the deployment for ``prefect deploy``."""
     return _YAML.format(name=NAME, cron=params.cron, timezone=params.timezone)
 
 

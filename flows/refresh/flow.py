@@ -42,7 +42,7 @@ STATES: dict[Status, str] = {
 
 
 def _run_name() -> str:
-    """That of the branch to come."""
+    """Return that of the branch to come."""
     params = load_params(_project().params)
     return branch_of(params, runtime.flow_run.parameters.get("period") or _scheduled(params))
 
@@ -69,7 +69,7 @@ def _project() -> Project:
 
 
 def _scheduled(params: Params) -> str:
-    """The period that this run was planned for."""
+    """Return the period that this run was planned for."""
     due = runtime.flow_run.scheduled_start_time or datetime.now(UTC)
     return name_of(last_fire(params.operations.refresh, due))
 

@@ -38,7 +38,10 @@ _FORM = "%Y-%m-%dT%H%MZ"
 
 
 def fires(params: RefreshParams, after: datetime, until: datetime) -> list[datetime]:
-    """The moments in (after, until], aware, in order. Raises InputError for a wrong schedule."""
+    """Return the moments in (after, until], aware, in order.
+
+    Raises InputError for a wrong schedule.
+    """
     from prefect.server.schemas.schedules import CronSchedule
 
     try:
@@ -51,7 +54,7 @@ def fires(params: RefreshParams, after: datetime, until: datetime) -> list[datet
 
 
 def last_fire(params: RefreshParams, now: datetime) -> datetime:
-    """The beginning of the period that ``now`` lies in, which may be ``now`` itself."""
+    """Return the beginning of the period that ``now`` lies in, which may be ``now`` itself."""
     for window in _LOOK_BACK:
         moments = fires(params, now - window, now)
         if moments:
@@ -65,7 +68,7 @@ def name_of(moment: datetime) -> str:
 
 
 def moment_of(name: str) -> datetime:
-    """The beginning of a period. Raises InputError for anything but a name."""
+    """Return the beginning of a period. Raises InputError for anything but a name."""
     try:
         return datetime.strptime(name, _FORM).replace(tzinfo=UTC)
     except ValueError:
@@ -75,7 +78,7 @@ def moment_of(name: str) -> datetime:
 
 
 def seed_of(name: str, seed: int) -> int:
-    """The seed of a period's questions, from its name and params.yaml's ``benchmark.seed``.
+    """Return the seed of a period's questions, from its name and params.yaml's ``benchmark.seed``.
 
     The same period has the same questions whenever it runs. 31 bits: any YAML reader's integer.
     """
@@ -84,7 +87,7 @@ def seed_of(name: str, seed: int) -> int:
 
 
 def owed(params: RefreshParams, last_done: str | None, now: datetime) -> str | None:
-    """The period to make up: the latest, where it has begun after the last one done.
+    """Return the period to make up: the latest, where it has begun after the last one done.
 
     Nothing is owed where no refresh was ever done: the first refresh is the first that fires.
     """
@@ -123,12 +126,12 @@ class RefreshRecord(Record):
     reasons: tuple[str, ...] = ()
 
     def drops(self, domain: str) -> list[str]:
-        """The metrics of a domain that fell."""
+        """Return the metrics of a domain that fell."""
         return [c.metric for c in self.changes if c.domain == domain and c.drop]
 
 
 def rows_of(record: RefreshRecord, metrics: Path) -> list[dict[str, str]]:
-    """A refresh's rows; ``metrics``: the folder of its ``<domain>.json``."""
+    """Return a refresh's rows; ``metrics``: the folder of its ``<domain>.json``."""
     rows = []
     for domain in record.domains:
         measured = json.loads((metrics / f"{domain}.json").read_text(encoding="utf-8"))
@@ -187,7 +190,7 @@ def page(
 
 
 def reasons_of(changes: Sequence[Change]) -> tuple[str, ...]:
-    """A line for each metric that fell."""
+    """Return a line for each metric that fell."""
     return tuple(
         f"{c.domain}: {c.metric} fell from {_text(c.before)} to {_text(c.after)} "
         f"(p {_text(c.p_holm)}, Holm-adjusted)"

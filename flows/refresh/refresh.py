@@ -98,7 +98,7 @@ def refresh_period(project: Project, period: str) -> RefreshRecord:
 
 
 def branch_of(params: Params, period: str) -> str:
-    """The branch of a period's refresh."""
+    """Return the branch of a period's refresh."""
     return f"{params.operations.refresh.branch}-{period}"
 
 
@@ -114,7 +114,7 @@ def check_models(params: Params) -> None:
 
 
 def end_of(project: Project, params: Params, record: RefreshRecord) -> str:
-    """How a refresh ended, and what there is of it, in a line."""
+    """Tell how a refresh ended, and what there is of it, in a line."""
     words = f"refresh {record.period}: {record.status}"
     if record.status not in COMPARABLE:
         return words
@@ -123,7 +123,7 @@ def end_of(project: Project, params: Params, record: RefreshRecord) -> str:
 
 
 def done_already(project: Project, params: Params, period: str) -> str | None:
-    """Why a period is not run, in a line; None where it has no branch."""
+    """Tell why a period is not run, in a line; None where it has no branch."""
     past = next((past for past in pasts(project, params) if past.period == period), None)
     if past is None:
         return None
@@ -134,7 +134,7 @@ def done_already(project: Project, params: Params, period: str) -> str | None:
 
 
 def pasts(project: Project, params: Params) -> list[Past]:
-    """The refreshes that have a branch, newest first."""
+    """Return the refreshes that have a branch, newest first."""
     prefix = f"refs/heads/{params.operations.refresh.branch}-"
     lines = git(project, "for-each-ref", "--format=%(refname) %(subject)", f"{prefix}*")
     refreshes = []
@@ -175,7 +175,7 @@ def _run_pipeline(project: Project, work: Project, params: Params, period: str) 
 
 
 def _failure(code: int, outcomes: StageOutcomes, period: str) -> tuple[Status, tuple[str, ...]]:
-    """What a pipeline ended as, and why; ("completed", nothing) where it came through."""
+    """Tell what a pipeline ended as, and why; ("completed", nothing) where it came through."""
     if code == 0:
         return "completed", ()
     if outcomes.only_pending():
@@ -186,7 +186,7 @@ def _failure(code: int, outcomes: StageOutcomes, period: str) -> tuple[Status, t
 
 
 def _compare(project: Project, params: Params, before: str, work: Project) -> list[Change]:
-    """What moved from a branch to the worktree."""
+    """Tell what moved from a branch to the worktree."""
     alpha = params.operations.refresh.alpha
     resamples = resamples_for(len(params.domains), alpha, params.metrics.bootstrap)
 
@@ -205,7 +205,7 @@ def _compare(project: Project, params: Params, before: str, work: Project) -> li
 
 
 def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainData]:
-    """What is to be measured of a branch's domains, from DVC's cache or its remote."""
+    """Yield what is to be measured of a branch's domains, from DVC's cache or its remote."""
     from dvc.api import DVCFileSystem
 
     store = DVCFileSystem(str(project.root), rev=branch)
@@ -276,7 +276,7 @@ def worktree(project: Project, commit: str) -> Iterator[Project]:
 
 
 def _cache(project: Project) -> Path:
-    """The folder of DVC's cache."""
+    """Return the folder of DVC's cache."""
     return Path(dvc_config(project)["cache"].get("dir") or project.root / ".dvc" / "cache")
 
 
@@ -297,7 +297,7 @@ def push(project: Project, work: Project) -> None:
 
 
 def author(project: Project) -> list[str]:
-    """The project's own git identity, else one that says what this is."""
+    """Return the project's own git identity, else one that says what this is."""
     settings: list[str] = []
     for key, default in (("user.name", "SimulRAG refresh"), ("user.email", "refresh@localhost")):
         done = _run(project, ["git", "config", key])
@@ -306,18 +306,21 @@ def author(project: Project) -> list[str]:
 
 
 def shown(project: Project, branch: str, name: str) -> str:
-    """A file of a branch, or nothing."""
+    """Return a file of a branch, or nothing."""
     done = _run(project, ["git", "show", f"{branch}:{name}"])
     return done.stdout if done.returncode == 0 else ""
 
 
 def git(project: Project, *arguments: str) -> str:
-    """What git says. Raises InputError outside a repository, EnvironmentFault where it fails."""
+    """Return what git says.
+
+    Raises InputError outside a repository, EnvironmentFault where it fails.
+    """
     return _checked(project, ["git", *arguments])
 
 
 def dvc(project: Project, *arguments: str) -> str:
-    """What DVC says. Raises EnvironmentFault where it fails."""
+    """Return what DVC says. Raises EnvironmentFault where it fails."""
     return _checked(project, [sys.executable, "-m", "dvc", *arguments])
 
 

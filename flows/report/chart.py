@@ -255,7 +255,7 @@ def _ticks_below(across: _Scale, axis: Axis, bottom: float) -> Iterable[str]:
 
 
 def _drawn(curve: Series, across: _Scale, up: _Scale) -> str:
-    """A series' line and intervals, and its name where that belongs to the line."""
+    """Return a series' line and intervals, and its name where that belongs to the line."""
     parts = []
     places = [(across(x), up(y)) for x, y in _xy(curve)]
     if curve.look.dash is not None and len(places) > 1:

@@ -199,7 +199,7 @@ class LabelTable:
             self._people.setdefault(question, {})[claim] = settled
 
     def of(self, question_id: str) -> dict[str, Judged]:
-        """The labels of a question's claim texts, by claim hash."""
+        """Return the labels of a question's claim texts, by claim hash."""
         labels = self._by_judge(question_id)
         for claim, settled in self._people.get(question_id, {}).items():
             label = settled.as_label()

@@ -67,7 +67,7 @@ def terminal_table(run: ReportedRun, *, every: bool = False) -> Group:
 
 
 def _warning(run: ReportedRun, domain: DomainTable, before: str = "") -> list[Text]:
-    """In yellow where too few answers had evidence, dim where some had none."""
+    """Warn in yellow where too few answers had evidence, dim where some had none."""
     from rich.text import Text
 
     if words := domain.little_checked(run.min_coverage):

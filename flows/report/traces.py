@@ -142,7 +142,7 @@ def _other(text: FinalText) -> dict[str, Any]:
 
 
 def _problems(answer: Answer) -> list[str]:
-    """What retrieval, and what came after the audit, did in vain; each once."""
+    """Tell what retrieval, and what came after the audit, did in vain; each once."""
     problems = answer.retrieval.problems if answer.retrieval else ()
     return list(dict.fromkeys((*problems, *(answer.audit.problems if answer.audit else ()))))
 
@@ -162,7 +162,7 @@ def _signs(final: FinalText) -> list[dict[str, str]]:
 
 
 def _from_claims(answer: Answer) -> Iterator[dict[str, Any]]:
-    """What the paper's method wrote its text from: the kept claims, by what became of them."""
+    """Tell what the paper's method wrote its text from: the kept claims, by what became of them."""
     for index in answer.final.kept:
         claim = answer.claims[index]
         status = claim.verdict.status if claim.verdict and index in answer.final.selected else ""

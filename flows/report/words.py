@@ -57,7 +57,7 @@ _SHORT = re.compile(
 
 
 def method_name(method: str) -> str:
-    """A method's name; of a room's condition its id, which is a word."""
+    """Return a method's name; of a room's condition its id, which is a word."""
     return METHODS.get(method, method)
 
 

@@ -56,7 +56,7 @@ class StageResources:
     budget: Budget | None = None
 
     def meter(self) -> Metered:
-        """The model calls so far, and what was spent of the budget where they cost money."""
+        """Return the model calls so far, and what was spent of the budget where they cost money."""
         spent = "" if self.budget is None else self.budget.spent()
         return Metered(self.cache.made, self.cache.taken, spent)
 
@@ -177,7 +177,7 @@ Result = TypeVar("Result")
 def open_pending(
     cache: CachePlace, stage: str, mode: Mode, provider: Provider
 ) -> PendingCalls | None:
-    """The calls of a stage that wait, or None where batches have no part in it.
+    """Return the calls of a stage that wait, or None where batches have no part in it.
 
     Raises InputError for mode deferred and a provider that is paid and takes no batches.
     """
@@ -203,7 +203,7 @@ class Waiting:
         self._items = 0
 
     async def unless(self, work: Awaitable[Result]) -> Result | None:
-        """The result, or None where its calls wait for a batch."""
+        """Return the result, or None where its calls wait for a batch."""
         try:
             return await work
         except CallsPending:

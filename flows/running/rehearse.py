@@ -90,7 +90,7 @@ class StoredCalls(CallCache):
         *,
         task: str = "",
     ) -> CacheAnswer:
-        """The stored answer. Raises CacheError where there is none."""
+        """Return the stored answer. Raises CacheError where there is none."""
         return await super().get_or_call(kind, request, None, task=task)
 
 
@@ -129,7 +129,10 @@ class DryRunGateway(Gateway):
         check: Callable[[Any], None] | None = None,
         **values: object,
     ) -> Completion:
-        """The stored completion or a stand-in. Raises ReplyInvalid for a stand-in that is unfit."""
+        """Return the stored completion or a stand-in.
+
+        Raises ReplyInvalid for a stand-in that is unfit.
+        """
         request = self.request(task, sample_index, check, values)
         try:
             return await self.complete(request)
@@ -150,7 +153,7 @@ class DryRunGateway(Gateway):
         return Completion(text, parsed, Usage(calls=1), "", cached=False)
 
     async def complete(self, request: Request) -> Completion:
-        """The stored completion; what is measured has a stand-in here, all else in ``ask``.
+        """Return the stored completion; what is measured has a stand-in here, all else in ``ask``.
 
         Raises CallsPending where there is none.
         """
@@ -181,7 +184,7 @@ class DryRunGateway(Gateway):
         return Completion(text, None, Usage(calls=1), "", cached=False)
 
     def hidden_tokens(self, task: str) -> int:
-        """What a reasoning model is assumed to think before a reply."""
+        """Tell what a reasoning model is assumed to think before a reply."""
         effort = self.settings.sampling_of(task).reasoning_effort
         return REASONING_TOKENS.get(effort or "none", 1000)
 
@@ -215,12 +218,12 @@ class DryLoop(asyncio.SelectorEventLoop):
         super().__init__(self._clock)
 
     def time(self) -> float:
-        """Seconds that would have been waited so far."""
+        """Return seconds that would have been waited so far."""
         return self._clock.passed_s
 
 
 def reply_tokens(task: Task, values: Mapping[str, object]) -> int:
-    """Tokens of a reply that is not stored: as its step's, once for each item of a batch."""
+    """Return tokens of a reply that is not stored: as its step's, once for each item of a batch."""
     if task.step == task.name:
         return task.tokens
     listed = (values.get(name) for name in ("claims", "answers"))
@@ -325,7 +328,7 @@ async def rehearse(
     place: Path,
     given: Sequence[Stage] | None = None,
 ) -> AsyncIterator[Rehearsed]:
-    """Every stage that asks a model, of those ``given`` or of all, an item at a time.
+    """Yield every stage that asks a model, of those ``given`` or of all, an item at a time.
 
     ``place``: a folder for what they make, with what they read and none of them makes. So are the
     outs made of those stages, asking nothing, that one of them reads.
@@ -348,7 +351,7 @@ async def rehearse(
 
 
 def in_order(given: Iterable[Stage]) -> Iterator[Stage]:
-    """The stages that ask a model and those that they rest on, each after what it reads."""
+    """Return the stages that ask a model and those that they rest on, each after what it reads."""
     by_name = {stage.name: stage for stage in given}
     before = {
         reader.name: [
@@ -370,5 +373,5 @@ def in_order(given: Iterable[Stage]) -> Iterator[Stage]:
 
 
 def text_tokens(text: str) -> int:
-    """Tokens of a text, about."""
+    """Return tokens of a text, about."""
     return len(text) // CHARACTERS_PER_TOKEN

@@ -67,7 +67,7 @@ class StageContext:
         return self.stage.role
 
     def chosen(self) -> tuple[Chosen, int]:
-        """The item's simulator and the seed of its runs."""
+        """Return the item's simulator and the seed of its runs."""
         choice = self.params.chosen(self.item, self.project.root)
         return choice, self.params.simulator(self.item).seed
 

@@ -24,26 +24,26 @@ _LAST = ("metrics", "report")
 
 @cache
 def stage_names() -> tuple[str, ...]:
-    """The names of all stages, without importing them."""
+    """Return the names of all stages, without importing them."""
     own = [module.name for module in pkgutil.iter_modules(__path__)]
     between = sorted({*own, *stages_of_rooms()} - {*ORDER, *_LAST})
     return (*ORDER, *between, *_LAST)
 
 
 def stage_of(name: str) -> Stage:
-    """A stage by its name; only its module is imported."""
+    """Return a stage by its name; only its module is imported."""
     place = stages_of_rooms().get(name, f"{__name__}.{name}")
     stage: Stage = import_module(place).STAGE
     return stage
 
 
 def stages() -> tuple[Stage, ...]:
-    """All of them."""
+    """Return all of them."""
     return tuple(map(stage_of, stage_names()))
 
 
 def exports(params: Params, given: Iterable[Stage] | None = None) -> list[str]:
-    """The names of all runs of stages whose calls are exported, such as answer-urban.
+    """Return the names of all runs of stages whose calls are exported, such as answer-urban.
 
     ``given``: of these stages alone.
     """

@@ -62,7 +62,7 @@ async def _conclude(
 
 
 def stage_table(domain: str, answers: Sequence[Answer]) -> str:
-    """The stage as Markdown: what came through, what did not and why."""
+    """Return the stage as Markdown: what came through, what did not and why."""
     answered = [answer for answer in answers if answer.failure is None]
     rows = [
         ("questions", len(answers)),

@@ -92,7 +92,7 @@ def _shortened(error: ReplyInvalid, file: Path) -> ReplyInvalid:
 
 
 def _published(context: StageContext) -> Benchmark:
-    """The imported questions of a replayed domain, under the domain's own name."""
+    """Return the imported questions of a replayed domain, under the domain's own name."""
     settings = context.params.simulator(context.item).settings
     if "benchmark" not in settings:
         raise InputError(
@@ -116,7 +116,7 @@ def _published(context: StageContext) -> Benchmark:
 
 
 def stage_table(summary: BenchmarkSummary) -> str:
-    """The stage as Markdown: questions made, and what was rejected and why."""
+    """Return the stage as Markdown: questions made, and what was rejected and why."""
     fields = ("requested", "accepted", "scenarios", "rejected", "simulator_failures")
     rows = [(field, getattr(summary, field)) for field in fields]
     rows += [(f"rejected for {why}", n) for why, n in summary.rejected_by_reason.items()]
@@ -125,7 +125,7 @@ def stage_table(summary: BenchmarkSummary) -> str:
 
 
 def hints(summary: BenchmarkSummary) -> tuple[str, ...]:
-    """Why there are fewer questions than were asked for."""
+    """Tell why there are fewer questions than were asked for."""
     reasons = ", ".join(f"{n} for {k}" for k, n in summary.rejected_by_reason.items())
     words = [f"rejected: {reasons}"] if reasons else []
     if summary.exhausted:

@@ -63,7 +63,7 @@ async def _label(
 
 
 def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> str:
-    """The stage as Markdown."""
+    """Return the stage as Markdown."""
     counts = Counter(label.label for label in labels)
     failures = [(item.question_id, "label", item.failure) for item in labels if item.failure]
     failures += [(item.question_id, "decompose", item.failure) for item in finals if item.failure]

@@ -42,7 +42,7 @@ def read_domain(
     *,
     prices: Pricing = no_prices,
 ) -> DomainData:
-    """A domain's outs, ready to be measured.
+    """Return a domain's outs, ready to be measured.
 
     Of ``method`` only ``claims_per_call`` is read.
     """
@@ -65,7 +65,7 @@ def read_domain(
 
 
 def read_labels(path: Path) -> Mapping[str, LabelsOfQuestion]:
-    """The judge's labels by question and claim; texts and reasons stay on disk."""
+    """Return the judge's labels by question and claim; texts and reasons stay on disk."""
     columns = ["question_id", "claim_hash", "label"]
     return labels_by_question(read_frame(path, "labels", columns).iter_rows())
 

@@ -90,7 +90,7 @@ def _traced(
     questions: Mapping[str, Mapping[str, Question]],
     labels: Mapping[str, LabelTable],
 ) -> Iterator[Traced]:
-    """Each answer with its question and labels, one in memory at a time."""
+    """Yield each answer with its question and labels, one in memory at a time."""
     for name, asked in questions.items():
         path, calls = place.answers(name), _calls(place, name)
         for question, answer in answered_questions(
@@ -101,7 +101,7 @@ def _traced(
 
 
 def _calls(place: Results, domain: str) -> dict[str, dict[tuple[str, str], list[str]]]:
-    """By question, stage and task the keys of the calls that were made for it."""
+    """Return by question, stage and task the keys of the calls that were made for it."""
     keys: dict[str, dict[tuple[str, str], list[str]]] = {}
     for stage in ("answer", "label"):
         path = place.calls(f"{stage}-{domain}")
@@ -157,7 +157,7 @@ def _summary(
 
 
 def _named(model: ModelSettings) -> str:
-    """Provider and model, with the endpoint where there is one."""
+    """Return provider and model, with the endpoint where there is one."""
     at = "" if model.endpoint == "default" else f" at {model.endpoint}"
     return f"{model.provider}: {model.model}{at}"
 

@@ -115,7 +115,7 @@ async def run_as_flow(
 
 
 async def _child(stage_flow: Flow[[], Any], run_name: str, tags: set[str]) -> FlowRun | None:
-    """A run of the flow below that of the refresh; None where there is none.
+    """Return a run of the flow below that of the refresh; None where there is none.
 
     In Prefect a task run of the parent stands for the child, and takes over its states.
     """

@@ -106,7 +106,7 @@ class Progress:
             self.since = (time.monotonic(), made)
 
     def _left_s(self, made: int) -> float | None:
-        """By the pace so far: of the calls that were made, or of the questions."""
+        """Estimate by the pace so far: of the calls that were made, or of the questions."""
         now_s = time.monotonic()
         if not self.planned or self.meter is None:
             left = self.total - self.done
@@ -185,7 +185,7 @@ def planned(calls: Mapping[str, tuple[int, int]]) -> Iterator[None]:
 
 
 def planned_calls(stage: str) -> tuple[int, int]:
-    """What ``planned`` was told of a stage; zeros where nobody planned."""
+    """Return what ``planned`` was told of a stage; zeros where nobody planned."""
     stored, calls = json.loads(os.environ.get(PLANNED, "{}")).get(stage, (0, 0))
     return int(stored), int(calls)
 
@@ -280,7 +280,7 @@ def say(text: str) -> None:
 
 
 def short(error: BaseException) -> str:
-    """An error as one short line."""
+    """Return an error as one short line."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
@@ -371,5 +371,5 @@ def guard() -> None:
 
 
 def own(stream: TextIO) -> TextIO:
-    """The stream below, for what moves the cursor and shows words of ours alone."""
+    """Return the stream below, for what moves the cursor and shows words of ours alone."""
     return stream.stream if isinstance(stream, Guarded) else stream

@@ -157,7 +157,7 @@ def _point(row: Measurement, x: float, also: str = "") -> Point:
 def _of_each_metric(
     domain: DomainTable, kind: str, caption: str, draw: Callable[[str], Sequence[Series]], x: Axis
 ) -> Iterator[Figure]:
-    """The same figure of every metric, as alternatives."""
+    """Yield the same figure of every metric, as alternatives."""
     for metric, title in FIGURE_METRICS.items():
         series = draw(metric)
         said = "; ".join(point.said for curve in series for point in curve.points)

@@ -106,7 +106,7 @@ def _pivoted(rows: Sequence[Measurement], heads: Columns, **more: Unpack[TableWo
 
 
 def _columns(rows: Sequence[Measurement]) -> dict[str, str]:
-    """The metrics that the rows have, each estimate beside what could not be counted."""
+    """Return the metrics that the rows have, each estimate beside what could not be counted."""
     there = {row.metric for row in rows}
     columns = {}
     for metric, title in COUNTS.items():

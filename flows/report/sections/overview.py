@@ -42,7 +42,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 
 
 def _lead(run: ReportedRun) -> str:
-    """What was asked of what model, and what is compared."""
+    """Tell what was asked of what model, and what is compared."""
     own, published = run.own_and_published
     asked = [f"{domain.count('completed')} {domain.name}" for domain in own or published]
     total = sum(domain.count("completed") for domain in own or published)

@@ -108,7 +108,7 @@ def evidence_words(domain: DomainTable) -> str:
 
 
 def _standings(domain: DomainTable) -> dict[str, dict[str, Measurement]]:
-    """By standing and metric."""
+    """Sort a domain's standings by mark and metric."""
     rows = domain.rows("standings")
     there = {row.level for row in rows}
     return {
@@ -201,7 +201,7 @@ def _recipe_notes(
 def _best(
     shown: Sequence[tuple[DomainTable, VariantSummary]], columns: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """In each domain the best of each column of quality, with what may be as good."""
+    """Find in each domain the best of each column of quality, with what may be as good."""
     for name in dict.fromkeys(domain.name for domain, _ in shown):
         rows = [at for at, (domain, _) in enumerate(shown) if domain.name == name]
         for title, metric in _QUALITY_COLUMNS.items():
@@ -276,7 +276,7 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
 def _meaning(
     own: Sequence[DomainTable], found: Mapping[str, Sequence[VariantSummary]]
 ) -> Iterator[str]:
-    """What evidence is worth, what it costs at least, and what a reader can rely on."""
+    """Tell what evidence is worth, what it costs at least, and what a reader can rely on."""
     shares: dict[bool, list[float]] = {True: [], False: []}
     cheapest = []
     for domain in own:
@@ -317,7 +317,7 @@ def _meaning(
 
 
 def _cheapest(recipes: Sequence[VariantSummary]) -> VariantSummary | None:
-    """The one of fewest calls that may be the best in share true and in true claims."""
+    """Return the one of fewest calls that may be the best in share true and in true claims."""
     good = set(range(len(recipes)))
     for metric in ("factuality", "informativeness"):
         good &= best([recipe.found.get(metric) for recipe in recipes])
