@@ -11,8 +11,15 @@ import pytest
 
 from simulrag.calls import CachePlace, cache_stats
 from simulrag.testing import LoopbackServer, stand_in
-from tests.integration.projects import change_params, copy_finished, simulrag, start_answers
-from tests.integration.test_kills import answering
+from simulrag.testing.loopback import question
+from tests.integration.projects import (
+    copy_finished,
+    copy_project,
+    simulrag,
+    start_answers,
+    stub_model,
+    write_questions,
+)
 from tests.servers.redis_server import redis_place, redis_program
 
 __all__ = ["redis_place", "redis_program"]
@@ -77,8 +84,18 @@ def test_no_scheduler_at_the_address(
 
 def test_a_worker_that_is_killed_is_replaced_and_repeats_no_stored_call(tmp_path: Path) -> None:
     with LoopbackServer(stand_in(), latency_s=0.05) as server:
-        project = answering(tmp_path / "project", server.url)
-        change_params(project, **{"operations.runner": "dask", "operations.chunk": 2})
+        project = copy_project(
+            tmp_path / "project",
+            **{
+                "operations.runner": "dask",
+                "operations.chunk": 2,
+                "operations.concurrency": 16,
+                "answer.verbalized": False,
+                "answer.beside": [],
+                "llm.answer": stub_model(server.url),
+            },
+        )
+        write_questions(project, *map(question, range(6)))
         stage = start_answers(project)
         while len(server.requests) < 12:
             assert stage.poll() is None

@@ -72,7 +72,7 @@ def test_from_the_plan_to_the_tables_and_nothing_is_paid_twice(
         assert chosen[0] in read_questions(Path("elsewhere/benchmark/urban.jsonl"))
 
 
-def test_a_killed_run_goes_on_and_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
+def test_ctrl_c_says_what_is_kept_and_the_next_run_goes_on(tmp_path: Path) -> None:
     changes = {"operations.concurrency": IN_FLIGHT, "answer.beside": []}
     with LoopbackServer(stand_in(), latency_s=0.05) as server:
         project = copy_project(tmp_path / "project", **stub_roles(server.url), **changes)
@@ -88,10 +88,6 @@ def test_a_killed_run_goes_on_and_ctrl_c_says_what_is_kept(tmp_path: Path) -> No
                 text=True,
             )
 
-        killed = started()
-        wait_for_requests(server, 8)
-        killed.kill()
-        killed.communicate()
         interrupted = started()
         wait_for_requests(server, 22)
         interrupted.send_signal(signal.SIGINT)
@@ -100,15 +96,14 @@ def test_a_killed_run_goes_on_and_ctrl_c_says_what_is_kept(tmp_path: Path) -> No
         assert "Traceback" not in errors
         assert "RuntimeWarning" not in errors
         assert errors.count("interrupted") == 1
-        # What it took over, and what it had done when it was interrupted.
-        assert re.search(r"answer-climate: \d+ of about [\d,]+ calls are stored", errors)
+        # What it had done when it was interrupted.
         assert re.search(r"answer-\w+: \d+ calls \(\d+ cached, \d+ made\)", errors)
 
         last = started()
         _, errors = last.communicate(timeout=300)
         assert last.returncode == 0, errors
         repeated = Counter(asked(server)).total() - len(set(asked(server)))
-        assert repeated <= 2 * IN_FLIGHT
+        assert repeated <= IN_FLIGHT
 
 
 def test_without_a_budget_it_states_the_plan_and_makes_no_call(

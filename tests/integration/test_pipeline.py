@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.projects import (
+    ROOT,
     change_params,
     copy_project,
     dvc,
@@ -105,3 +106,21 @@ def test_a_failed_question_is_shown_and_retried(project: Path) -> None:
     done = simulrag(project, "retry", check=True)
     assert "again: answer@urban" in done.stderr
     assert path.read_text().splitlines() == lines
+
+
+def test_a_domain_more_is_an_edit_of_params_yaml(tmp_path: Path) -> None:
+    project = copy_project(tmp_path / "project")
+    text = (ROOT / "params.yaml").read_text()
+    text = text.replace("domains:\n", "domains:\n  - urban2\n", 1)
+    text = text.replace("simulators:\n", "simulators:\n  urban2: {name: urban}\n", 1)
+    (project / "params.yaml").write_text(text)
+    run(project, sys.executable, "-m", "dvc", "init", "--no-scm", "-q")
+    dag = run(project, sys.executable, "-m", "dvc", "dag", "--dot").stdout
+    for stage, after in (
+        ("simulators", "benchmark@urban2"),
+        ("benchmark@urban2", "answer@urban2"),
+        ("answer@urban2", "label@urban2"),
+        ("label@urban2", "metrics@urban2"),
+        ("metrics@urban2", "report"),
+    ):
+        assert f'"{stage}" -> "{after}"' in dag

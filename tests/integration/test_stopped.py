@@ -1,9 +1,8 @@
-"""A paid stage that stops in the middle, by its budget or by Ctrl-C: what was paid for is kept."""
+"""A paid stage that its budget stops in the middle: what was paid for is kept."""
 
 from __future__ import annotations
 
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ import pytest
 
 from simulrag.calls import cache_stats
 from simulrag.testing import LoopbackServer, stand_in
-from simulrag.testing.loopback import HANG, Act, canned, fails
+from simulrag.testing.loopback import fails
 from tests.integration.projects import (
     change_params,
     copy_project,
     start_answers,
     stub_model,
-    wait_for_requests,
     write_questions,
 )
 
@@ -72,20 +70,3 @@ def test_a_budget_stops_it_and_a_larger_one_goes_on(tmp_path: Path) -> None:
         # Nothing was paid for twice.
         assert paid_calls(project) == len(server.requests) - 1 > paid
     nowhere(project, out, errors, *later)
-
-
-def test_interrupted_while_the_provider_hangs(tmp_path: Path) -> None:
-    answers = canned({None: "Travel time falls.", "Plan": '{"calls": [], "more": false}'})
-    with LoopbackServer(answers, [*[Act()] * 3, HANG]) as server:
-        limits = {"operations.budget": {"tokens": 10_000_000}, "operations.concurrency": 1}
-        project = paying(tmp_path / "project", server.url, **limits)
-        stage = start_answers(project, PLANTED_KEY=KEY)
-        wait_for_requests(server, 4)
-        stage.send_signal(signal.SIGINT)
-        out, errors = stage.communicate(timeout=30)
-        assert len(server.requests) == 4
-    assert stage.returncode == 130, errors
-    assert "interrupted; every finished call is kept, run the same command again" in errors
-    assert "Traceback" not in errors
-    assert paid_calls(project) == 3
-    nowhere(project, out, errors)

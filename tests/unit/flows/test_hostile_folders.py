@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.app import app
-from flows.cli.main import ended
 from simulators.library.builder import build_corpus
 from simulators.library.builder.pages import read_pages
 from simulators.library.corpus import Corpus, CorpusError
 from simulrag.errors import InputError
 from simulrag.judging.label_studio import read_export
-from tests.integration.projects import copy_project
 
 LONG = "A sentence about rivers and lakes. " * 20
 
@@ -41,20 +38,6 @@ def test_links_do_not_lead_out_of_a_folder_of_documents(folder: Path, tmp_path: 
     texts = [corpus.passage(at).text for at in range(corpus.manifest.passages)]
     assert texts
     assert not any("password" in text for text in texts)
-
-
-def test_an_empty_export_does_not_wipe_the_labels_that_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    project = copy_project(tmp_path / "project")
-    monkeypatch.chdir(project)
-    labels = project / "data/labels/human.jsonl"
-    labels.parent.mkdir(parents=True, exist_ok=True)
-    labels.write_text("here\n")
-    (tmp_path / "export.json").write_text("[]")
-    assert ended(lambda: app(("label", "import", str(tmp_path / "export.json")))) == 2
-    assert "they stay" in capsys.readouterr().err
-    assert labels.read_text() == "here\n"
 
 
 def test_a_deep_export_is_one_line() -> None:

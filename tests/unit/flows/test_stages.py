@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from ruamel.yaml import YAML
 
 from flows.cli.docs import code_of, dvc_yaml, entry, without_the_gone
@@ -138,3 +139,18 @@ def test_a_stage_of_a_plug_in_is_declared_like_any_other() -> None:
     assert found["matrix"] == {"domain": "${domains}"}
     assert "data/answers/${item.domain}.jsonl" in found["deps"]
     assert {"data/calls/ranking-${item.domain}.parquet": {"persist": True}} in found["outs"]
+
+
+def test_identities_are_of_the_domains_in_params_yaml(tmp_path: Path) -> None:
+    """A domain's file changes with its simulator, and only then."""
+    settings = {"urban": {"name": "urban"}, "city": {"name": "urban", "seed": 3}}
+    project = Project(
+        copy_project(tmp_path / "project", domains=["urban", "city"], simulators=settings)
+    )
+    execute(stage_of("simulators"), project)
+    files = [project.results.simulator(name) for name in ("urban", "city")]
+    urban, city = (yaml.safe_load(file.read_text()) for file in files)
+    assert {**urban, "domain": "city"} == city
+    before = [file.read_bytes() for file in files]
+    execute(stage_of("simulators"), project)
+    assert [file.read_bytes() for file in files] == before
