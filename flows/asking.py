@@ -158,7 +158,7 @@ def stored_answer(project: Project, params: Params, question: Question) -> tuple
 
 
 def answer_by(answer: Answer, method: str | None, budget_percent: float | None) -> Answer | None:
-    """The answer with the final text of a method and budget, by default its own; None: not there.
+    """Return the answer with the final text of a method and budget, by default its own, or None.
 
     At the largest budget of the method, and from the most samples, where none is given.
     """
@@ -259,7 +259,7 @@ def _made(
 
 
 def stored_words(days: Mapping[str, int]) -> str:
-    """Words on the model calls that were there already, by the day on which they were stored."""
+    """Say how many model calls were there already, and on which day they were stored."""
     if not days:
         return ""
     first, last = min(days), max(days)

@@ -266,7 +266,7 @@ def make_server(desk: AssistantDesk) -> Server[Any]:
 
 
 def _served(desk: AssistantDesk, name: str, arguments: dict[str, Any]) -> tuple[ToolResult, bool]:
-    """The result and whether it is an error; a fault of ours is told in one line and logged."""
+    """Return the result, and whether it is an error; a fault of ours is one line, and logged."""
     try:
         return desk.serve(name, arguments), False
     except Exception as error:

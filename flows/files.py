@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
-    """One JSON object a line, in the order given; a record is held no longer than its line takes.
+    """Write one JSON object a line, in order; a record is held no longer than its line takes.
 
     Raises EnvironmentFault where the file cannot be written.
     """
@@ -113,7 +113,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_table(path: Path, records: Sequence[Record], kind: type[Record]) -> None:
-    """Flat records as Parquet; columns are the record's fields even where there is no row."""
+    """Write flat records as Parquet; columns are the record's fields even where there is no row."""
     import polars as pl
 
     columns = list(kind.model_fields)
@@ -123,7 +123,7 @@ def write_table(path: Path, records: Sequence[Record], kind: type[Record]) -> No
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """A frame as Parquet, the same bytes for the same frame."""
+    """Write a frame as Parquet, the same bytes for the same frame."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, statistics=False)
     write_bytes(path, buffer.getvalue())

@@ -128,7 +128,7 @@ class Params(ParamsSection):
         return self.simulators[domain]
 
     def chosen(self, domain: str, root: Path) -> tuple[str, dict[str, JsonValue]]:
-        """The name and the settings of a domain's simulator; its files lie below ``root``."""
+        """Return name and settings of a domain's simulator; its files lie below ``root``."""
         choice = self.simulator(domain)
         settings = _located(choice.settings, root)
         sources = settings.get("sources")
@@ -137,7 +137,7 @@ class Params(ParamsSection):
         return choice.name, settings
 
     def _source(self, source: JsonValue, root: Path) -> JsonValue:
-        """A source of a joined simulator: a domain's entry under ``simulators``, else as given."""
+        """Find a source of a joined simulator: an entry under ``simulators``, else as given."""
         if isinstance(source, str) and source in self.simulators:
             choice = self.simulators[source]
             return {"name": choice.name, "settings": _located(choice.settings, root)}
@@ -146,7 +146,7 @@ class Params(ParamsSection):
         return source
 
     def with_registered(self, name: str) -> Params:
-        """The same, with an installed simulator or a ``module:Class`` as a domain of its name.
+        """Add an installed simulator or a ``module:Class`` as a domain of its name.
 
         Where a domain has that name already, it is that domain.
         """
@@ -178,7 +178,7 @@ class Params(ParamsSection):
         }
 
     def of(self, domain: str) -> Params:
-        """The same, with the model that writes this domain's questions as ``llm.benchmark``."""
+        """Put the model that writes this domain's questions in the place of ``llm.benchmark``."""
         choice = self.simulators.get(domain)
         if choice is None or choice.benchmark_model is None:
             return self
@@ -201,7 +201,7 @@ class Params(ParamsSection):
         return self.model_copy(update={"operations": operations})
 
     def digest(self, *sections: str) -> str:
-        """Eight digits that name the values of some sections (all that can change a result)."""
+        """Name the values of some sections (all that can change a result) by eight digits."""
         names = sections or tuple(n for n in type(self).model_fields if n != "operations")
         text = json.dumps(
             self.model_dump(mode="json", include=set(names)), sort_keys=True, ensure_ascii=False

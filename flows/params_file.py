@@ -98,7 +98,7 @@ def _parsed(yaml: YAML, path: Path) -> Any:
 
 
 def _problem(error: YAMLError) -> str:
-    """What is wrong and where, in one line, without the text of the file: it may hold a key."""
+    """Say what is wrong and where, in one line, without the text of the file: it may hold a key."""
     if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
         return "it holds a character that YAML does not take"
     mark = error.problem_mark

@@ -133,7 +133,7 @@ def _pull_calls(project: Project, params: Params) -> None:
 
 
 def show_table(project: Project, params: Params, place: Results, *, every: bool = False) -> None:
-    """The table of the outs in ``place``, and where the report lies."""
+    """Print the table of the outs in ``place``, and where the report lies."""
     from rich.console import Console
 
     from flows.report.run import ReportedRun, read_domains
@@ -295,7 +295,7 @@ class StageOutcomes:
         return [end for end in self.all() if end.error]
 
     def only_pending(self) -> bool:
-        """Some stage waits for a batch, and every stage that began either waits or came through."""
+        """Tell whether some stage waits for a batch, and each that began waits or came through."""
         codes = [end.code for end in self.all()]
         ended = [code for code in codes if code is not None]
         return (

@@ -287,7 +287,7 @@ def task_plans(stage: str, gate: DryRunGateway, prices: PriceTable) -> Iterator[
 
 
 def _reply_tokens(stored: Sequence[Length], missing: Sequence[Length]) -> int:
-    """Of one reply: as stored ones of the task are long, else as assumed, with hidden tokens."""
+    """Estimate one reply: as stored ones of the task are long, else as assumed, hidden ones too."""
     return round(fmean(call.tokens_out for call in stored or missing or [Length(0, 0)]))
 
 

@@ -106,7 +106,7 @@ class Project:
         return self.root / "data" / "published"
 
     def runs(self, questions: Path) -> Path:
-        """Where the outs of a folder of imported questions lie, unless another folder is named."""
+        """Say where the outs of a folder of imported questions lie, unless another is named."""
         return self.root / "data" / "runs" / questions.resolve().name
 
     @property
@@ -119,7 +119,7 @@ class Project:
 
 
 def find_project(start: Path | None = None) -> Project:
-    """The nearest folder at or above ``start`` (the working directory) that has params.yaml."""
+    """Find the nearest folder at or above ``start`` (the working directory) with params.yaml."""
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
         if (folder / "params.yaml").is_file():

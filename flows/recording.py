@@ -156,7 +156,7 @@ def _differences(old: StoredRun, new: StoredRun) -> Iterator[str]:
 
 
 def _rewrite(path: Path, runs: dict[str, StoredRun]) -> None:
-    """The file with its simulator rows replaced by the new ones."""
+    """Replace the simulator rows of the file by the new ones."""
     old = pl.read_parquet(path)
     models = old.filter(pl.col("kind") != "simulator")
     wanted = old.filter(pl.col("kind") == "simulator")["key"].to_list()

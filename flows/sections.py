@@ -37,7 +37,7 @@ class RoomSection(ParamsSection):
         return ()
 
     def misfit(self, domains: Sequence[str]) -> str | None:
-        """What does not fit the domains that run, in words."""
+        """Say what does not fit the domains that run."""
         others = [name for name in getattr(self, "domains", ()) if name not in domains]
         if not others:
             return None

@@ -280,7 +280,7 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
 def show_answer(
     question: str, answer: Answer, source: str, centrality: str, *, given: bool = False
 ) -> None:
-    """The answer, then why each part of it is there, for people. ``given``: a text of somebody's.
+    """Show people the answer, then why each part of it is there. ``given``: somebody's text.
 
     A grounded one with a sign behind each quote, what the signs mean, and in words what is not
     simply checked.
@@ -316,7 +316,7 @@ def _marked(answer: Answer) -> Text:
 
 
 def _show_statements(console: Console, answer: Answer) -> None:
-    """What the signs mean, and in words what they do not say in full."""
+    """Show what the signs mean, and in words what they do not say in full."""
     statements = answer.final.statements
     meanings = [f"{STANDINGS[standing].sign} {words}" for standing, words in legend(statements)]
     if meanings:

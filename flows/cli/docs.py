@@ -182,7 +182,7 @@ def _counts(module: str) -> bool:
 
 
 def code_of(stage: Stage) -> list[str]:
-    """The files of ``reached``; a package of which more than a few are reached as its folder."""
+    """List the files of ``reached``; a package with more than a few of them as its folder."""
     packages: dict[str, set[str]] = {}
     for module in reached(stage.name):
         packages.setdefault(".".join(module.split(".")[:2]), set()).add(module)

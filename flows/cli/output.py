@@ -41,12 +41,12 @@ DomainArgument = Annotated[
 
 
 def print_json(value: object) -> None:
-    """A value as indented JSON."""
+    """Print a value as indented JSON."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def show(as_json: bool, value: object, *lines: str) -> None:
-    """The value as JSON for programs, or the lines for people."""
+    """Print the value as JSON for programs, or the lines for people."""
     if as_json:
         print_json(value)
         return
@@ -70,7 +70,7 @@ def json_object(text: str, what: str, example: str) -> dict[str, Any]:
 
 
 def look_here(simulator: str) -> None:
-    """Of a ``module:Class``: what is not installed is looked for in this folder."""
+    """Look for a ``module:Class`` that is not installed in this folder."""
     if ":" in simulator:
         sys.path.insert(0, str(Path.cwd()))
 

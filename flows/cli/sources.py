@@ -106,7 +106,7 @@ def check(
 
 
 def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
-    """A registered name as it is; that of a domain of the project's with the domain's settings."""
+    """Return a registered name as it is, that of a domain of the project's with its settings."""
     if ":" in name or name in names():
         return name, {}
     with suppress(InputError):  # a folder without a project, or a name that it does not have

@@ -162,7 +162,7 @@ def page(
     rows: Sequence[dict[str, str]],
     differences: Iterable[tuple[str, str]] = (),
 ) -> str:
-    """A refresh as Markdown, with its ``rows``; ``differences`` are titles and tables to add."""
+    """Write a refresh as Markdown, with its ``rows``; ``differences``: titles and tables to add."""
     lines = [f"# Refresh {record.period}: {record.status}", ""]
     lines += [f"- {reason}" for reason in record.reasons]
     lines += [

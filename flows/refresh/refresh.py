@@ -148,7 +148,7 @@ def pasts(project: Project, params: Params) -> list[Past]:
 
 
 def refresh_params(params: Params, period: str) -> dict[str, object]:
-    """What a refresh changes in params.yaml: the seed, and its own budget, counted from its day."""
+    """Return what a refresh changes in params.yaml: the seed, and its budget from its day on."""
     values: dict[str, object] = {
         "benchmark.seed": seed_of(period, params.benchmark.seed),
     }
@@ -228,7 +228,7 @@ def _measured(project: Project, params: Params, branch: str) -> Iterator[DomainD
 def _write_branch(
     project: Project, work: Project, params: Params, record: RefreshRecord, base: Past | None
 ) -> None:
-    """A branch of the lock, params.yaml as a user would write it, the page and the history."""
+    """Make a branch of the lock, params.yaml as a user would write it, the page and the history."""
     branch = branch_of(params, record.period)
     values = refresh_params(params, record.period)
     write_text(work.params, changed(project.params, values))
@@ -253,7 +253,7 @@ def _write_branch(
 
 
 def _keep_report(project: Project, work: Project, period: str) -> None:
-    """A copy of the report and the page where people open them."""
+    """Copy the report and the page to where people open them."""
     folder = project.kept_report(period).parent
     shutil.rmtree(folder, ignore_errors=True)
     check_folder(folder.parent)
@@ -263,7 +263,7 @@ def _keep_report(project: Project, work: Project, period: str) -> None:
 
 @contextmanager
 def worktree(project: Project, commit: str) -> Iterator[Project]:
-    """A commit of the project in a folder of its own, with the project's DVC cache."""
+    """Open a commit of the project in a folder of its own, with the project's DVC cache."""
     git(project, "worktree", "prune")  # of one that was killed, and its folder deleted
     with tempfile.TemporaryDirectory(prefix="simulrag-refresh-") as folder:
         work = Project(Path(folder) / "work")

@@ -164,7 +164,7 @@ def count(items: int | None) -> str:
 
 
 def why(rows: Iterable[Measurement], name: Callable[[Measurement], str] | None = None) -> list[str]:
-    """A sentence a reason, after the lines it holds for (``name``: of a row; else its method)."""
+    """Write a sentence a reason, after the lines it holds for (``name``: of a row; else method)."""
     found: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         if not row.reason:
@@ -203,7 +203,7 @@ def pivoted(
     show: Callable[[Measurement], str] | None = None,
     **more: Unpack[TableWords],
 ) -> Table:
-    """A line for rows with equal ``heads``, a column a metric; ``tails`` are of its first row."""
+    """Build a line for rows of equal ``heads``, a column a metric; ``tails``: of its first row."""
     lines: dict[tuple[str, ...], dict[str, Measurement]] = {}
     for row in found:
         head = tuple(cell(row) for cell in heads.values())

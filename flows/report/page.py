@@ -51,7 +51,7 @@ def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None
 def _noted(
     traced: Iterable[Traced], centrality: str, index: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """The traces; ``index`` grows by an entry a question."""
+    """Trace each question; ``index`` grows by its entry."""
     for question in traced:
         index.append(index_entry(question))
         yield trace(question, centrality)
@@ -68,7 +68,7 @@ def _write_files(folder: Path, parts: Sequence[Block]) -> None:
 
 
 def _grouped(parts: Sequence[Block]) -> Iterator[dict[str, Any]]:
-    """Neighbours that are shown together: figures in a grid, folded tables under their title."""
+    """Group neighbours that are shown together: figures in a grid, folded tables by their title."""
     for (kind, title, _), run in groupby(parts, _together):
         group = list(run)
         if kind == "figures":

@@ -97,7 +97,7 @@ def trace(traced: Traced, centrality: str) -> dict[str, Any]:
 
 
 def blocks(traces: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """The traces in order, ``BLOCK`` at a time: a JSON list, deflated (RFC 1950), in base64."""
+    """Pack the traces in order, ``BLOCK`` at a time: JSON lists, deflated (RFC 1950), in base64."""
     part: list[dict[str, Any]] = []
     for item in traces:
         part.append(item)
@@ -148,7 +148,7 @@ def _problems(answer: Answer) -> list[str]:
 
 
 def _signs(final: FinalText) -> list[dict[str, str]]:
-    """Of each standing that occurs its sign, its words, what leads to its runs, and its meaning."""
+    """List each standing's sign, its words, what leads to its runs, and its meaning."""
     return [
         {
             "standing": standing,

@@ -153,7 +153,7 @@ def _say_troubles(gateway: Gateway) -> None:
 
 
 def located(project: Project, settings: ModelSettings) -> ModelSettings:
-    """The settings with the path of a local model, which is given from the project's folder."""
+    """Complete the path of a local model, which is given from the project's folder."""
     if settings.provider != "local":
         return settings
     path = project.root / Path(settings.model).expanduser()

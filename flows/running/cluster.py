@@ -72,7 +72,7 @@ class Workers:
         self._bench = bench
 
     async def run(self, work: ChunkWork[Result]) -> Result:
-        """``work`` on some worker; one that dies is replaced, and the chunk is worked again."""
+        """Do ``work`` on some worker; one that dies is replaced, and the chunk is worked again."""
         from distributed import KilledWorker
 
         future = self._client.submit(work_there, self._place, work, pure=False)
@@ -92,7 +92,7 @@ class Workers:
 
 @asynccontextmanager
 async def workers(place: BenchPlace, bench: StageResources) -> AsyncIterator[Workers | None]:
-    """The stage's workers, or None where its chunks stay in this process.
+    """Open the stage's workers, or None where its chunks stay in this process.
 
     They stay in modes refresh and deferred, where what was called or postponed is known within one
     process only. Raises InputError for a call cache that the workers cannot share, and
@@ -117,7 +117,7 @@ async def workers(place: BenchPlace, bench: StageResources) -> AsyncIterator[Wor
 
 
 def work_there(place: BenchPlace, work: ChunkWork[Result]) -> Done[Result]:
-    """On a worker: a bench for one chunk, in an event loop of its own."""
+    """Work on a worker: a bench for one chunk, in an event loop of its own."""
     return asyncio.run(_work(place, work))
 
 

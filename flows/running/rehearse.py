@@ -189,7 +189,7 @@ class DryRunGateway(Gateway):
         return REASONING_TOKENS.get(effort or "none", 1000)
 
     async def _pass(self, key: str, call: Length) -> None:
-        """The time that a call would take once, in turn, where the loop's time costs none."""
+        """Wait as long as a call would take, once, in turn, where the loop's time costs none."""
         if isinstance(asyncio.get_running_loop(), DryLoop) and key not in self._passed:
             self._passed.add(key)
             async with self._places:
@@ -202,7 +202,7 @@ class _NoWaiting(DefaultSelector):
     passed_s = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
-        """What is ready now."""
+        """Select what is ready now."""
         self.passed_s += max(timeout or 0.0, 0.0)
         return super().select(None if timeout is None else 0)
 
@@ -235,7 +235,7 @@ class StandInRuns(Simulations):
     """A simulator whose stored runs are used; others give stand-ins, and nothing is run."""
 
     async def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> Evidence:
-        """The evidence of one call. Raises ArgumentError."""
+        """Return the evidence of one call. Raises ArgumentError."""
         try:
             return await super().run(tool, arguments, seed)
         except CacheError:
@@ -273,7 +273,7 @@ class DryRunContext(StageContext):
         role: Role | None = None,
         params: Params | None = None,
     ) -> AsyncIterator[StageResources]:
-        """A bench at which no call is made, and of which no export is written."""
+        """Open a bench at which no call is made, and of which no export is written."""
         params, role = params or self.params, role or self.role
         settings = located(self.project, params.model(role))
         prompts = prompts_of(self.project.prompts, params.prompts)
@@ -292,7 +292,7 @@ class DryRunContext(StageContext):
             await gate.close()
 
     def export_nothing(self) -> None:
-        """Nothing is written."""
+        """Write nothing."""
 
     async def over(
         self,
@@ -301,7 +301,7 @@ class DryRunContext(StageContext):
         work: ItemWork[Item, Result],
         bench: StageResources,
     ) -> list[Result]:
-        """``work`` over all items in their order, a chunk after the other."""
+        """Do ``work`` over all items in their order, a chunk after the other."""
         results: list[Result] = []
         for _, part in chunks(what, items, self.params.operations.chunk):
             results += await together(work(bench, item) for item in part)

@@ -80,7 +80,7 @@ class StageContext:
         loaded: Simulator | None = None,
         here: bool = False,
     ) -> AsyncIterator[StageResources]:
-        """The stage's model, and its simulator where one is named: by its name, or ``loaded``.
+        """Open the stage's model, and its simulator where one is named: by name, or ``loaded``.
 
         ``here``: chunks stay in this process, and no cluster is opened. So they do with a simulator
         that is loaded, since it goes to no worker.
@@ -106,7 +106,7 @@ class StageContext:
         role: Role | None = None,
         params: Params | None = None,
     ) -> AsyncIterator[StageResources]:
-        """The bench of the stage's model, whose calls are exported and whose cost is shown.
+        """Open the bench of the stage's model, whose calls are exported and whose cost is shown.
 
         ``beside``: the name of a further model of the stage, of the ``role`` in ``params``.
         """
@@ -126,7 +126,7 @@ class StageContext:
             yield bench
 
     def export_nothing(self) -> None:
-        """An empty export, of a stage that asked nothing of its model."""
+        """Write an empty export, of a stage that asked nothing of its model."""
         from simulrag.calls import CallCache
 
         with CallCache(self.params.operations.place(self.project.root), stage=self.name) as cache:
@@ -135,7 +135,7 @@ class StageContext:
     async def over(
         self, what: str, items: Iterable[Item], work: ItemWork[Item, Result], bench: StageResources
     ) -> list[Result]:
-        """``work`` over all items in their order; a task ``WHAT 1-50`` a chunk.
+        """Do ``work`` over all items in their order; a task ``WHAT 1-50`` a chunk.
 
         What waits for a batch is left out here, and ends the stage when all that can be done is
         done: raises CallsPending. On Dask chunks go out side by side.
@@ -179,7 +179,7 @@ class StageContext:
 async def work_all(
     work: ItemWork[Item, Result], part: list[Item], bench: StageResources
 ) -> list[Result]:
-    """On a worker: one chunk."""
+    """Work on one chunk, on a worker."""
     return await together(work(bench, item) for item in part)
 
 
@@ -231,7 +231,7 @@ def make_item(context: StageContext) -> None:
 
 
 def make_folders(stage: Stage, place: Results, item: str) -> None:
-    """The folders of its outs. Raises InputError where one cannot be."""
+    """Make the folders of its outs. Raises EnvironmentFault where one cannot be."""
     for made in (*stage.makes, *stage.measures):
         check_folder((place.data / Path(made.format(item=item)).relative_to("data")).parent)
 

@@ -82,13 +82,13 @@ def stage_table(domain: str, answers: Sequence[Answer]) -> str:
 
 
 def failed(place: Results, domain: str) -> bool:
-    """Whether an answer holds a failure."""
+    """Tell whether an answer holds a failure."""
     path = place.answers(domain)
     return path.is_file() and any(map(holds_failure, record_lines(path, Answer)))
 
 
 def holds_failure(answer: Answer) -> bool:
-    """A failed question, a claim whose verification failed, or a failed answer to compare with."""
+    """Tell of a failed question, a claim whose verification failed, or a failed text beside it."""
     return (
         answer.failure is not None
         or any(c.verdict is not None and c.verdict.status == "error" for c in answer.claims)

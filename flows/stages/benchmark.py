@@ -84,7 +84,7 @@ async def _generated(context: StageContext, simulator: Simulator) -> Benchmark:
 
 
 def _shortened(error: ReplyInvalid, file: Path) -> ReplyInvalid:
-    """The error in a line that can be read; all that is wrong with the templates is in a file."""
+    """Cut the error to a line that can be read; all that is wrong stands in a file."""
     if len(str(error)) <= SHOWN_CHARACTERS:
         return error
     write_text(file, str(error).replace("; ", "\n") + "\n")

@@ -72,7 +72,7 @@ def stage_table(domain: str, labels: list[Label], finals: list[FinalClaims]) -> 
 
 
 def failed(place: Results, domain: str) -> bool:
-    """Whether a label or a decomposition failed."""
+    """Tell whether a label or a decomposition failed."""
     labels, finals = place.labels(domain), place.final_claims(domain)
     if labels.is_file() and any(item.failure for item in read_table(labels, Label)):
         return True

@@ -91,7 +91,7 @@ async def make(context: StageContext) -> None:
 
 
 def write_metrics(place: Results, data: DomainData) -> Headline:
-    """The frames of claims, the long table and the headline."""
+    """Write the frames of claims, the long table and the headline."""
     write_frame(place.metrics_claims(data.domain), data.claims)
     write_frame(place.metrics_finals(data.domain), data.finals)
     rows = measure(data)

@@ -52,7 +52,7 @@ async def make(context: StageContext) -> None:
 
 
 def write(project: Project, params: Params, place: Results) -> list[Table]:
-    """The report from the outs in ``place``. Returns the tables of final answers."""
+    """Write the report from the outs in ``place``. Returns the tables of final answers."""
     check_folder(place.report.parent)
     names = list(params.domains)
     questions = {name: _questions(place.benchmark(name)) for name in names}
@@ -78,7 +78,7 @@ def write(project: Project, params: Params, place: Results) -> list[Table]:
 
 
 def _questions(path: Path) -> dict[str, Question]:
-    """The questions without what the page does not show: evidence is the longest part of one."""
+    """Read the questions without what the page does not show: evidence is the longest part."""
     less = {"evidence": (), "calls": (), "reference_claims": ()}
     return {
         question.question_id: question.model_copy(update=less) for question in read_questions(path)
@@ -122,7 +122,7 @@ def _by_people(
 
 
 def _credits(answers: Path) -> Credits:
-    """Of the documents behind answers; a file that names no search of documents is not parsed."""
+    """Credit the documents behind answers; a file without a search of documents is not parsed."""
     with answers.open("rb") as file:
         searched = any(DOCUMENT_TOOL.encode() in line for line in file)
     return credited(record_lines(answers, Answer)) if searched else {}
@@ -163,7 +163,7 @@ def _named(model: ModelSettings) -> str:
 
 
 def _simulator(place: Results, domain: str) -> str:
-    """Name and short fingerprint; a run outside DVC has no identity file, and says replay."""
+    """Write name and short fingerprint; a run outside DVC has no identity file, and says replay."""
     path = place.simulator(domain)
     if not path.is_file():
         return "see the evidence of each question"

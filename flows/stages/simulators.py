@@ -38,7 +38,7 @@ async def make(context: StageContext) -> None:
 
 
 def identity(domain: str, simulator: Simulator, *, set_up: bool = False) -> dict[str, object]:
-    """What changes when the simulator's results, handbook or texts may have changed.
+    """Return what changes when the simulator's results, handbook or texts may have changed.
 
     With ``set_up`` the facts count that a question's set-up is written from.
     """

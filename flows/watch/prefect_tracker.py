@@ -58,7 +58,7 @@ class _Once:
         return await self._future
 
     def failed(self) -> bool:
-        """The work itself raised."""
+        """Tell whether the work itself raised."""
         future = self._future
         return bool(
             future and future.done() and (future.cancelled() or future.exception() is not None)
@@ -157,16 +157,16 @@ class PrefectTracker(Tracker):
         return result
 
     def warn(self, text: str) -> None:
-        """On the terminal, and in the name and the message of the flow run's last state."""
+        """Warn on the terminal, and in the name and message of the flow run's last state."""
         super().warn(text)
         self.warnings.append(text)
 
     async def markdown(self, key: str, text: str) -> None:
-        """A Markdown artifact; its key is ``key`` with what Prefect's keys cannot hold replaced."""
+        """Make a Markdown artifact; of ``key`` is replaced what Prefect's keys cannot hold."""
         await self._show(lambda: acreate_markdown_artifact(text, key=artifact_key(key)))
 
     async def table(self, key: str, rows: Callable[[], Rows], about: str) -> None:
-        """A table artifact."""
+        """Make a table artifact."""
         listed: list[dict[str, Any]] = [dict(row) for row in rows()]
         await self._show(
             lambda: acreate_table_artifact(listed, key=artifact_key(key), description=about)

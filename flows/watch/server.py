@@ -49,13 +49,13 @@ def configure(root: Path) -> None:
 
 
 def find(root: Path) -> str | None:
-    """The API to tell, where one answers: the user's own, else this project's; one connection."""
+    """Find the API to tell, where one answers: the user's own, else this project's."""
     url = os.environ.get("PREFECT_API_URL") or _own(root).get("url")
     return str(url) if url and _answers(str(url)) else None
 
 
 def start(root: Path, port: int) -> str:
-    """The API's URL once the project's server answers. Raises InputError for a port in use."""
+    """Start the project's server; its API's URL. Raises InputError for a port in use."""
     running = _own(root).get("url")
     if running and _answers(str(running)):
         return str(running)
@@ -119,7 +119,7 @@ def _own(root: Path) -> dict[str, object]:
 
 
 def _serves(pid: str) -> bool:
-    """Whether a process is a server of ours: another's may answer at the port of a dead one."""
+    """Tell whether a process is our server: another's may answer at the port of a dead one."""
     with suppress(OSError):
         if Path("/proc/self").is_dir():
             return b"prefect\0server\0start" in Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -270,7 +270,7 @@ async def tracked(
 
 
 def say(text: str) -> None:
-    """A line on stderr, and in the log of the flow run where one is watched."""
+    """Write a line on stderr, and in the log of the flow run where one is watched."""
     sys.stderr.write(f"{text}\n")
     log = logging.getLogger(server.SAID)
     log.propagate = False  # it is on the terminal
@@ -285,7 +285,7 @@ def short(error: BaseException) -> str:
 
 
 def warn(text: str) -> None:
-    """One line on stderr, yellow on a terminal."""
+    """Write one line on stderr, yellow on a terminal."""
     say(f"\x1b[33mwarning: {text}\x1b[0m" if sys.stderr.isatty() else f"warning: {text}")
 
 
@@ -295,7 +295,7 @@ def titled_table(
     rows: Iterable[Sequence[object]],
     failures: Sequence[tuple[str, str, str]] = (),
 ) -> str:
-    """A stage as Markdown: a table under its heading; then what failed (question, step, reason)."""
+    """Write a stage as Markdown: a table, then what failed (question, step, reason)."""
     lines = [f"## {title}", "", _line(columns), _line(["---"] * len(columns)), *map(_line, rows)]
     if failures:
         lines += ["", "| failed question | step | reason |", "| --- | --- | --- |"]
@@ -310,7 +310,7 @@ def _line(cells: Iterable[object]) -> str:
 
 
 def cell(text: str) -> str:
-    """One line that cannot end the cell it stands in."""
+    """Write a text in one line that cannot end the cell it stands in."""
     plain = " ".join(text.split()).replace("|", "\\|")
     return plain if len(plain) <= REASON_CHARACTERS else plain[: REASON_CHARACTERS - 1] + "…"
 

@@ -174,7 +174,7 @@ def _of_each_metric(
 
 
 def _by_budget(run: ReportedRun, domain: DomainTable) -> Iterator[Figure]:
-    """Lines are moved a little apart sideways so that intervals do not hide each other."""
+    """Draw lines moved a little apart sideways, so that intervals do not hide each other."""
     budgets = run.settings.budgets_percent
     low, high = budgets[0] - 5, budgets[-1] + 5
 
