@@ -53,6 +53,7 @@ def find_answer(
     method: str | None = None,
     *,
     budget_percent: float | None = None,
+    samples: int | None = None,
 ) -> ShownAnswer:
     """Find a benchmark question's stored answer; answer any other, or with ``model`` each, anew.
 
@@ -82,7 +83,7 @@ def find_answer(
         raise InputError(f"give --domain auto, or one of: {', '.join(params.domains)}")
     elif domain is None and known is not None:
         domain = known.domain
-    answer, stored_calls = answer_anew(project, params, question, domain, budget_percent)
+    answer, stored_calls = answer_anew(project, params, question, domain, budget_percent, samples)
     return ShownAnswer(question, answer, source + stored_calls, params)
 
 
@@ -191,11 +192,13 @@ def answer_anew(
     text: str,
     domain: str | None,
     budget_percent: float | None = None,
+    samples: int | None = None,
 ) -> tuple[Answer, str]:
     """Answer one question by itself, with words on the calls that were stored.
 
-    Of the published method ``budget_percent`` says what is verified, by default all within reach.
-    Without a domain nothing is run: the answer is closed-book and unverified.
+    Of the published method ``budget_percent`` says what is verified, by default all within reach,
+    and ``samples`` how many answers are drawn. Without a domain nothing is run: the answer is
+    closed-book and unverified.
     """
     # Late: a stored answer is shown without loading the method.
     from simulrag.method.recipes import answer_question
@@ -203,6 +206,7 @@ def answer_anew(
     simulator = NoSource() if domain is None else params.load_simulator(domain, project.root)
     question = ask_for(text).model_copy(update={"domain": domain or simulator.name})
     method = params.answer.for_one_question(100.0 if budget_percent is None else budget_percent)
+    method = method.model_copy(update={"samples": samples or method.samples})
     seed = 0 if domain is None else params.simulator(domain).seed
 
     async def answered(bench: StageResources) -> Answer:

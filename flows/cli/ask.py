@@ -107,6 +107,15 @@ def ask(
             help="Of paper: share of the claims that may be verified (default: all in reach).",
         ),
     ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=100,
+            metavar="NUMBER",
+            help="Of paper with --model: answers to draw (default: params.yaml's).",
+        ),
+    ] = None,
     why: Annotated[
         bool, typer.Option("--why", help="Say which evidence each claim stands on.")
     ] = False,
@@ -125,9 +134,13 @@ def ask(
     recipe = method or params.answer.method
     if recipe not in RECIPES:
         raise InputError(f"--method {recipe}: there is no such method; give {' or '.join(RECIPES)}")
-    if RECIPES[recipe].marks and budget is not None:
-        raise InputError("--budget is of the published method: add --method paper")
-    given = find_answer(project, params, question, domain, chosen, method, budget_percent=budget)
+    if RECIPES[recipe].marks and (budget, samples) != (None, None):
+        raise InputError("--budget and --samples are of the published method: add --method paper")
+    if model is None and samples is not None:
+        raise InputError("--samples is of an answer anew: name its model by --model")
+    given = find_answer(
+        project, params, question, domain, chosen, method, budget_percent=budget, samples=samples
+    )
     text, answer = given.question, given.answer
     reasons = None
     if explain is not None:

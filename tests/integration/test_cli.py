@@ -254,11 +254,15 @@ def test_a_model_answers_any_question(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("--samples", "0", "--method", "paper", "--model", "openai:x"), "'--samples'"),
+        (("--samples", "some", "--method", "paper", "--model", "openai:x"), "'--samples'"),
+        (("--samples", "2", "--method", "paper"), "name its model by --model"),
+        (("--samples", "2", "--model", "openai:x"), "add --method paper"),
         (("--budget", "25", "--model", "openai:x"), "add --method paper"),
         (("--method", "reconciled"), "no such method; give grounded or paper"),
     ],
 )
-def test_a_budget_is_the_published_methods(
+def test_samples_and_budgets_are_the_published_methods(
     terminal: Terminal, arguments: tuple[str, ...], words: str
 ) -> None:
     said = terminal("ask", OTHER, "--domain", "urban", *arguments)
