@@ -1,4 +1,4 @@
-"""How well confidence and the simulator boundary foresee what is true, and conformal kappa."""
+"""How well confidence and the simulator boundary foresee what is true."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from flows.report.blocks import (
     dot_figure,
     interval,
     listed,
-    pivoted,
 )
 from flows.report.chart import BLUE, ENDS, GREY, OCHRE, RED, Axis, Look, Point, Series, lines
 from flows.report.run import DomainTable, ReportedRun
@@ -24,25 +23,15 @@ from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
 from simulrag.metrics.table import Measurement
 
 _EMPTY = "undefined: the notes of the\ncalibration table say why"
-_CONFORMAL = {
-    "kappa": "Kappa",
-    "held_out_precision": "Held-out precision",
-    "held_out_precision_pooled": "Pooled over claims",
-    "held_out_kept": "Claims kept",
-    "held_out_questions": "Questions that keep any",
-}
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Show a reliability figure, calibration errors and thresholds a domain."""
+    """Show a reliability figure and calibration errors a domain."""
     measured = [domain for domain in run.domains if domain.rows("calibration")]
     for domain in measured:
         yield _reliability(run, domain)
     for domain in measured:
         yield _errors(run, domain)
-    for domain in measured:
-        if domain.rows("conformal"):
-            yield _thresholds(run, domain)
 
 
 def _reliability(run: ReportedRun, domain: DomainTable) -> Figure:
@@ -111,30 +100,6 @@ def _errors(run: ReportedRun, domain: DomainTable) -> Table:
             "bin, of ten. Chance keeps it above 0, more so with few claims.",
         ),
         fold="Calibration error",
-    )
-
-
-def _thresholds(run: ReportedRun, domain: DomainTable) -> Table:
-    """Conformal kappa, and what it does on scenarios that it was not calibrated on."""
-    return pivoted(
-        domain.rows("conformal", undecided=run.settings.undecided),
-        _LINE,
-        _CONFORMAL,
-        {"Scenarios": lambda row: count(row.n)},
-        name="conformal",
-        caption="the threshold that keeps expected claim precision at "
-        f"{1 - run.settings.alpha:g} or more",
-        domain=domain.name,
-        headers=3,
-        strong=(UE_SBA,),
-        notes=(
-            "Conformal risk control over scenarios. Held-out precision is the guaranteed quantity: "
-            "the mean over questions of the share of true claims among the kept, 1 where none is "
-            "kept, at thresholds calibrated on other scenarios. It holds for scenarios that are "
-            "exchangeable with these, on average over calibrations, and by these labels. "
-            "Precision by keeping little is easy: read the columns beside it.",
-        ),
-        fold="Conformal kappa",
     )
 
 

@@ -371,8 +371,6 @@ def _shares(domain: str) -> Iterator[Measurement]:
     before = {"method": NO_RAG, "budget_percent": 0, "undecided": "excluded", **share}
     yield _row("calibration", domain, "ece", **before)
     yield _row("calibration", domain, "reliability", more={"bin": 3, "x": 0.3}, **before)
-    for metric in ("kappa", "held_out_precision"):
-        yield _row("conformal", domain, metric, more={"alpha": 0.1}, **before)
 
 
 def _costs(domain: str) -> Iterator[Measurement]:
