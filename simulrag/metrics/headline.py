@@ -41,9 +41,8 @@ def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
     SimulRAG's at its largest m and budget, and at its smaller budgets with ``_at_25`` and the like,
     with kappa. ``factuality_paper`` is SimulRAG's where it stands beside grounded. The factuality
     of both RAG baselines stands beside them.
-    ``kappa`` is the conformal threshold, ``ece`` the expected calibration error, ``retrieval`` the
-    share of questions that made the known calls (None where no tool is called), ``calls`` those a
-    question.
+    ``ece`` is the expected calibration error, ``retrieval`` the share of questions that made the
+    known calls (None where no tool is called), ``calls`` those a question.
     """
     coverage = select(table, family="coverage", metric="questions")
     (count,), (share,) = coverage["value"].to_list(), coverage["coverage"].to_list()
@@ -63,7 +62,6 @@ def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
     found |= _final_answers(answers)
     checked = select(table, method=UE_SBA, budget_percent=budget, undecided=treated)
     found["ece"] = only(checked, family="calibration", metric="ece")
-    found["kappa"] = only(checked, family="conformal", metric="kappa")
     found["retrieval"] = only(table, family="retrieval", metric="call")
     found["calls"] = only(table, family="cost", step="all", metric="calls")
     return found

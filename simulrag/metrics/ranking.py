@@ -200,7 +200,7 @@ def _within(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
     size = np.bincount(cell, minlength=len(cells)).astype(float)
     first = np.searchsorted(owner, np.arange(len(questions)))
 
-    hits, taken = running_within(true, first, owner), running_within(size, first, owner)
+    hits, taken = _running_within(true, first, owner), _running_within(size, first, owner)
     positives = np.bincount(owner, weights=true)
     negatives = np.bincount(owner, weights=size) - positives
     wins = np.bincount(owner, weights=(size - true) * (hits - true / 2))
@@ -214,7 +214,7 @@ def _within(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
     return {name: _mean(value, weights, scenario, negatives > 0) for name, value in values.items()}
 
 
-def running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
+def _running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
     """Sum ``values`` up, from anew where another owner's begin.
 
     ``owner``: ascending, one entry a value; ``first``: where each owner's values begin.

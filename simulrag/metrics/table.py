@@ -31,9 +31,6 @@ boundary
 calibration
     ece, and reliability by [bin] (value: the share of true claims, [x]: their mean confidence),
     by method, budget_percent, centrality (or "verbalized"), undecided.
-conformal
-    kappa, held_out_precision, held_out_precision_pooled, held_out_kept, held_out_questions by the
-    same, and [alpha].
 precision_recall
     precision at the recall [x] by method and budget_percent, of the leading variant only: the
     centrality and treatment of undecided claims that params.yaml names.
