@@ -132,7 +132,6 @@ class SpentUsage(Record):
     usage: Usage
     time: str
     service: str = ""
-    replaces: str | None = None
 
     @property
     def name(self) -> tuple[str, str, str]:

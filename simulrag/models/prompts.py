@@ -8,10 +8,8 @@ would close one of the prompts' own tags, or part system from user, gets a backs
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 
 from jinja2 import (
@@ -29,20 +27,6 @@ from simulrag.models.base import Message
 SEPARATOR = "=== user\n"
 _SUFFIX = ".md.j2"
 _CLOSING = re.compile(r"</([a-z_]+)>")
-_UNSEEN = (
-    r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    r"\U000e0000-\U000e0fff"
-)
-"""What Unicode has a reader ignore, and controls, as a class of a pattern."""
-_IS_UNSEEN = re.compile(f"[{_UNSEEN}]")
-_OF_A_NAME = re.compile(r"[a-z0-9_-]+")
-_GAP = rf"[\s{_UNSEEN}]*"
-_CLOSING_SPELLED = re.compile(
-    rf"[<\u2039\uff1c\ufe64]{_GAP}(?P<slash>[/\uff0f\u2044\u2215\u29f8]){_GAP}"
-)
-"""The beginning of a closing tag in other signs too: of full width, with blanks or unseen signs."""
-_LONGEST_SPELLING = 1000
 _SEPARATING = re.compile(r"(?<===)=(?= user(?:\n|\Z))", re.IGNORECASE)
 
 
@@ -120,45 +104,23 @@ class Prompts:
         """Put a value into a template: most as they are, byte for byte.
 
         What data must not hold gets a backslash: the slash of a tag that closes one of the
-        prompts', however it is spelled, and the last '=' of the separator.
+        prompts', blanks and case aside, and the last '=' of the separator.
         """
         text = str(value)
-        marks = [match.start() for match in _SEPARATING.finditer(text)]
-        marks += [
-            match.start("slash")
-            for match in _CLOSING_SPELLED.finditer(text)
-            if _name_after(text, match.end()) in self._tags
-        ]
-        if not marks:
-            return value
-        cuts = [0, *sorted(marks), len(text)]
-        return "\\".join(text[start:end] for start, end in pairwise(cuts))
+        kept = _SEPARATING.sub(r"\\=", self._closing.sub(r"\1\\/", text))
+        return value if kept == text else kept
 
     @cached_property
-    def _tags(self) -> frozenset[str]:
-        """The names of the tags that some prompt closes."""
-        return frozenset(
+    def _closing(self) -> re.Pattern[str]:
+        """What comes before the slash of a tag that some prompt closes, and that slash."""
+        tags = {
             tag
             for place in self._places
             for file in place.glob(f"*{_SUFFIX}")
             for tag in _CLOSING.findall(file.read_text(encoding="utf-8"))
-        )
-
-
-def _name_after(text: str, start: int) -> str:
-    """Read the tag's name as a reader does: letters of any width and case, no unseen sign.
-
-    Looks no further than the name goes, at most ``_LONGEST_SPELLING`` signs.
-    """
-    name = ""
-    for place in range(start, min(start + _LONGEST_SPELLING, len(text))):
-        if _IS_UNSEEN.match(text, place):
-            continue
-        seen = unicodedata.normalize("NFKC", text[place]).casefold()
-        if not _OF_A_NAME.fullmatch(seen):
-            break
-        name += seen
-    return name
+        }
+        names = "|".join(sorted(tags))
+        return re.compile(rf"(?<=<)(\s*)/(?=\s*(?:{names})(?![a-z0-9_-]))", re.IGNORECASE)
 
 
 def _no_folder(folder: Path, overrides: str) -> str:
