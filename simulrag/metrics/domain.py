@@ -13,12 +13,12 @@ from simulrag.errors import InputError
 from simulrag.judging.people import Key, Settled
 from simulrag.method.recipes import MARKED
 from simulrag.method.settings import ClaimsPerCall
-from simulrag.metrics.bill import TokenUsage
 from simulrag.metrics.exports import Exported, Pricing, no_prices
 from simulrag.metrics.frames import (
     AnswerCounts,
     FrameRows,
     LabelsOfQuestion,
+    TokenUsage,
     asked_values,
     claim_columns,
     claim_rows,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +27,6 @@ _DECIMALS = 9
 # With more distinct scores than this, neighbouring ones are joined in the resamples alone: their
 # spread around the exact value is kept, and memory and time no longer grow with claims squared.
 _FINE = 400
-
-# Up to so many scenarios a dense table of scenarios x groups is faster than a sparse one.
-_DENSE = 100
 
 # A distance of precision and recall that is larger by less is as close; F1 decides between such.
 _CLOSE = 1e-9
@@ -64,7 +61,8 @@ def measure(ranked: RankedClaims, weights: Floats) -> dict[str, Floats]:
         if groups <= _FINE:
             pooled = _pooled(ranked, group, weights)
         else:
-            exact = _pooled(ranked, group, weights[:1])
+            whole = replace(ranked, scenario=np.zeros_like(ranked.scenario))
+            exact = _pooled(whole, group, np.ones((1, 1)))
             coarse = _pooled(ranked, _coarse(group, groups), weights)
             pooled = {name: coarse[name] - coarse[name][0] + exact[name][0] for name in POOLED}
         return {**pooled, **_within(ranked, group, weights)}
@@ -96,15 +94,6 @@ def _pooled(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
     resamples, scenarios = weights.shape
     found = {name: np.empty(resamples) for name in POOLED}
     rows = max(1, _PART // groups)
-    if scenarios > _DENSE:
-        true, false = _sparse(ranked, group, weights)
-        for start in range(0, resamples, rows):
-            at = slice(start, start + rows)
-            hits = np.cumsum(true[at], axis=1)
-            taken = hits + np.cumsum(false[at], axis=1)
-            wins = (false[at] * (hits - true[at] / 2)).sum(axis=1)
-            _fill(found, at, _Resamples(true[at], hits, taken, wins))
-        return found
     shape = (scenarios, groups)
     cell = ranked.scenario * groups + group
     all_ = np.bincount(cell, minlength=scenarios * groups).reshape(shape).astype(float)
@@ -119,21 +108,6 @@ def _pooled(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
         part = _Resamples(drawn @ hit, drawn @ hit_above, drawn @ taken_above, wins)
         _fill(found, at, part)
     return found
-
-
-def _sparse(ranked: RankedClaims, group: Ints, weights: Floats) -> tuple[Floats, Floats]:
-    """True and false weight, resamples x groups, where scenarios are many."""
-    from scipy import sparse
-
-    shape = (int(group.max()) + 1, weights.shape[1])
-
-    def total(mask: NDArray[np.bool_]) -> Floats:
-        ones = np.ones(int(mask.sum()))
-        counts = sparse.csr_array((ones, (group[mask], ranked.scenario[mask])), shape=shape)
-        summed: Floats = counts @ weights.T
-        return np.ascontiguousarray(summed.T)
-
-    return total(ranked.true), total(~ranked.true)
 
 
 class _Resamples(NamedTuple):

@@ -1,15 +1,17 @@
-"""What answering cost, and what each method would cost by itself.
+"""What answering cost, what each method would cost by itself, and what each stage spent.
 
 Experiments verify every claim once and take every method x budget from that. A method by itself
 would pay for its own steps and its own selection only: counted here by step, a question, from the
 usage that the answers record, paid for now or replayed. Failed questions cost too. Clock time is in
 no record, because records are the same on every machine; prices are no part of them either.
+
+What a stage spent is counted by model, in calls, tokens and money from the price table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from operator import sub
 from statistics import fmean
@@ -19,19 +21,96 @@ import numpy as np
 from simulrag.method.paper import SAMPLED
 from simulrag.method.recipes import FinalKind, final_kinds, recipe_of
 from simulrag.method.settings import ClaimsPerCall
-from simulrag.metrics.bill import ALL, TokenUsage, UsageTotals
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.exports import Estimated
+from simulrag.metrics.exports import UNCOUNTED, Estimated, ModelCalls
 from simulrag.metrics.families import metric
-from simulrag.metrics.frames import AnswerCounts
+from simulrag.metrics.frames import AnswerCounts, TokenUsage
 from simulrag.metrics.intervals import Ints
 from simulrag.metrics.methods import NO_RAG, RANKED_BY
 from simulrag.metrics.selections import BudgetedMethod, plans_of
-from simulrag.metrics.table import Measurement
-from simulrag.records import Answer, AnswerVariant
+from simulrag.metrics.table import ESTIMATED, Measurement
+from simulrag.records import Answer, AnswerVariant, Usage
 
 PAPER = recipe_of("paper").final
 KINDS = final_kinds()
+SIMULATOR = "simulator"
+RUNS = "simulator_runs"
+ALL = "all"
+MAIN_TOKENS = ("input_tokens", "output_tokens")
+TOKENS = tuple(name for name in Usage.model_fields if name != "calls")
+
+
+@dataclass
+class _Line:
+    amounts: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(Usage.model_fields, 0.0)
+    )
+    estimated: dict[str, float] = field(default_factory=dict)
+    uncounted: bool = False
+    no_estimate: bool = False
+
+    def take(self, other: _Line) -> None:
+        for mine, theirs in ((self.amounts, other.amounts), (self.estimated, other.estimated)):
+            for name, amount in theirs.items():
+                mine[name] = mine.get(name, 0.0) + amount
+        self.uncounted |= other.uncounted
+        self.no_estimate |= other.no_estimate
+
+
+@dataclass
+class UsageTotals:
+    """Amounts by step, summed over questions; fractions where a shared call is split.
+
+    ``estimates``: calls and tokens by task, from which tokens are estimated that nobody counted.
+    """
+
+    estimates: Mapping[str, Estimated] = field(default_factory=dict)
+    steps: dict[str, _Line] = field(default_factory=dict)
+    runs: int = 0
+
+    def add(self, task: str, usage: TokenUsage, share: float = 1.0, *, step: str = "") -> None:
+        """Add a share of a task's usage to a step, by default the task."""
+        if share <= 0:
+            return
+        line = self.steps.setdefault(step or task, _Line())
+        for name in Usage.model_fields:
+            line.amounts[name] += share * getattr(usage, name)
+        line.uncounted |= not usage.counted
+        known = self.estimates.get(task)
+        if usage.calls and known is not None:
+            calls = share * usage.calls / known.calls
+            for name in MAIN_TOKENS:
+                amount = calls * getattr(known, name)
+                line.estimated[name] = line.estimated.get(name, 0.0) + amount
+        elif usage.calls:
+            line.no_estimate = True
+
+    def rows(self, place: Measurement, questions: int) -> Iterator[Measurement]:
+        """Rows by step and one for all, as means a question; nothing without questions.
+
+        Tokens that nobody counted have no value; their estimates stand beside them.
+        """
+        if not questions:
+            return
+        total = _Line()
+        for line in self.steps.values():
+            total.take(line)
+        for step, line in [*sorted(self.steps.items()), (ALL, total)]:
+            here = replace(place, step=step, n=questions)
+            yield from _rows(here, line, questions)
+        for step in (SIMULATOR, ALL) if self.runs else (ALL,):
+            yield replace(place, step=step, metric=RUNS, n=questions, value=self.runs / questions)
+
+
+def _rows(place: Measurement, line: _Line, questions: int) -> Iterator[Measurement]:
+    for name, amount in line.amounts.items():
+        if name not in TOKENS or not line.uncounted:
+            yield replace(place, metric=name, value=amount / questions)
+        elif name in MAIN_TOKENS:
+            yield replace(place, metric=name, reason=UNCOUNTED)
+    if line.uncounted and not line.no_estimate:
+        for name, amount in line.estimated.items():
+            yield replace(place, metric=name + ESTIMATED, value=amount / questions)
 
 
 def _estimates(data: DomainData) -> Mapping[str, Estimated]:
@@ -233,3 +312,56 @@ def _selected(data: DomainData, setting: BudgetedMethod) -> list[Ints]:
     """How many claims of each question are selected, an array a seed."""
     size = len(data.answers)
     return [np.bincount(data.pool.question[one], minlength=size) for one in setting.chosen]
+
+
+@metric("spending")
+def spending(data: DomainData) -> Iterator[Measurement]:
+    """Add up a stage and model, in the order of their names, over all of the domain's questions.
+
+    All calls that the stage's results rest on count, whoever paid for them and when, at the prices
+    of today's table; replies that were billed and could not be used are in the ledger only.
+    ``usd`` is undefined for a model without a price.
+    """
+    for stage, exported in data.exported.items():
+        for calls in exported.models:
+            place = Measurement(
+                family="spending",
+                domain=data.domain,
+                n=calls.usage.calls,
+                more={"stage": stage, "model": calls.shown},
+            )
+            yield from _of_model(data, place, calls)
+
+
+def _of_model(data: DomainData, place: Measurement, calls: ModelCalls) -> Iterator[Measurement]:
+    counted = calls.usage.counted
+    yield replace(place, metric="calls", value=float(calls.usage.calls))
+    for name in TOKENS:
+        if counted:
+            yield replace(place, metric=name, value=float(getattr(calls.usage, name)))
+        elif name in MAIN_TOKENS:
+            yield replace(place, metric=name, reason=UNCOUNTED)
+    guess = _guessed(calls)
+    money = data.pricing(calls.name, calls.usage if counted else guess)
+    priced = replace(place, more={**place.more, "as_of": money.as_of if money else ""})
+    if money is None:
+        reason = f"the price table has no price of {calls.shown}"
+        yield replace(place, metric="usd", reason=reason)
+    elif counted or money.usd == 0:
+        yield replace(priced, metric="usd", value=money.usd)
+    else:
+        yield replace(priced, metric="usd", reason=UNCOUNTED)
+        yield replace(priced, metric="usd" + ESTIMATED, value=money.usd)
+    if not counted:
+        for name in MAIN_TOKENS:
+            yield replace(place, metric=name + ESTIMATED, value=float(getattr(guess, name)))
+
+
+def _guessed(calls: ModelCalls) -> Usage:
+    """Usage by the characters of the stored messages."""
+    estimated = calls.estimated
+    return Usage(
+        calls=estimated.calls,
+        input_tokens=round(estimated.input_tokens),
+        output_tokens=round(estimated.output_tokens),
+    )
