@@ -110,7 +110,7 @@ async def label_claims(
     *,
     claims_per_call: int = 1,
 ) -> tuple[Label, ...]:
-    """One label a text. A judge that failed leaves no label and its reason, never 'false'.
+    """Label each text. A judge that failed leaves no label and its reason, never 'false'.
 
     With more ``claims_per_call`` question and reference are said once for so many texts; a call
     that failed is then the failure of each of them.

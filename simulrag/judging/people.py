@@ -204,7 +204,7 @@ def offers(
 
 
 def _texts(answer: Answer) -> dict[str, str]:
-    """Each distinct text of a question and its stratum; the first that has it decides."""
+    """Find each distinct text of a question and its stratum; the first that has it decides."""
     texts: dict[str, tuple[str, str]] = {}
     for claim in answer.claims:
         texts.setdefault(claim_hash(claim.text), (claim.text, _status(claim)))
@@ -234,7 +234,7 @@ def _offer(question: Question, answer: Answer, text: str) -> OfferedClaim:
 
 
 def _spread(strata: Mapping[str, list[OfferedClaim]], rng: random.Random) -> list[OfferedClaim]:
-    """Each stratum shuffled and laid out evenly over the whole: a beginning is in proportion."""
+    """Shuffle each stratum and lay it out evenly over the whole: a beginning is in proportion."""
     placed: list[tuple[float, str, OfferedClaim]] = []
     for name in sorted(strata):
         group = strata[name]

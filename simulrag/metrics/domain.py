@@ -179,12 +179,12 @@ class DomainData:
 
 
 def _place(line: AnswerVariant) -> tuple[float, ...]:
-    """Of a line among the others: by its method, then the largest m, budget and kappa first."""
+    """Place a line among the others: by its method, then the largest m, budget and kappa first."""
     return FINAL.index(line.method), *(-number for number in line.size)
 
 
 def _final_texts(answer: Answer) -> dict[AnswerVariant, FinalText]:
-    """A question's final answers by line: its own, one closed-book sample if any, the baselines.
+    """Return a question's final answers by line: its own, one closed-book sample, the baselines.
 
     A failed one that is not grounded counts as the published method's at its m.
     """
@@ -322,7 +322,7 @@ def _unmatched(
     statements: Mapping[str, Set[str]],
     labels: Mapping[str, LabelsOfQuestion],
 ) -> tuple[int, int]:
-    """How many distinct claim texts have no label, and how many labels no such text."""
+    """Count the distinct claim texts that have no label, and the labels of no such text."""
     import polars as pl
 
     texts = pl.concat(
@@ -345,7 +345,7 @@ _NO_TEXT = FinalText(line=AnswerVariant(method="simulrag", samples=1))
 
 
 def _without_texts(answer: Answer) -> Answer:
-    """What its ``AnswerCounts`` and the frames do not hold: its retrieval, and how it ended."""
+    """Keep what its ``AnswerCounts`` and the frames lack: its retrieval, and how it ended."""
     retrieval = answer.retrieval
     if retrieval is not None:
         runs = (run.model_copy(update={"outputs": {}, "text": ""}) for run in retrieval.evidence)

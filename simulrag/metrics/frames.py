@@ -230,7 +230,7 @@ class TokenUsage(NamedTuple):
 
     @classmethod
     def of(cls, usage: Mapping[str, Usage]) -> dict[str, TokenUsage]:
-        """Usage by task."""
+        """Return usage by task."""
         return {task: cls(**dict(used)) for task, used in usage.items()}
 
     @property

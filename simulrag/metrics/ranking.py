@@ -89,7 +89,7 @@ def _coarse(group: Ints, groups: int) -> Ints:
 
 
 def _pooled(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Floats]:
-    """The metrics over all claims: true and false weight a group, the best score first."""
+    """Compute the metrics over all claims: true and false weight a group, the best score first."""
     groups = int(group.max()) + 1
     resamples, scenarios = weights.shape
     found = {name: np.empty(resamples) for name in POOLED}
@@ -123,7 +123,7 @@ class _Resamples(NamedTuple):
 
 
 def _fill(found: dict[str, Floats], at: slice, part: _Resamples) -> None:
-    """The metrics of some resamples."""
+    """Compute the metrics of some resamples."""
     true, hits, taken, wins = part
     positives, every = hits[:, -1], taken[:, -1]
     # Where nothing is taken nothing is hit, and the precision is 0.
@@ -145,7 +145,7 @@ def _fill(found: dict[str, Floats], at: slice, part: _Resamples) -> None:
 
 
 def _balanced(hits: Floats, taken: Floats, precision: Floats) -> Ints:
-    """Where precision and recall are closest; of about equally close ones the best F1."""
+    """Find where precision and recall are closest; of about equally close ones the best F1."""
     positives = hits[:, -1:]
     # Once as many are taken as are true, recall exceeds precision by ever more: look no further.
     enough = bisect_left(
@@ -165,7 +165,7 @@ def _balanced(hits: Floats, taken: Floats, precision: Floats) -> Ints:
 
 
 def _within(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Floats]:
-    """Each question's AUROC and AUPR, averaged with the weight of its scenario."""
+    """Average each question's AUROC and AUPR with the weight of its scenario."""
     questions, row = np.unique(ranked.question, return_inverse=True)
     groups = int(group.max()) + 1
     cells, cell = np.unique(row * groups + group, return_inverse=True)
@@ -199,7 +199,7 @@ def _running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
 
 
 def _mean(values: Floats, weights: Floats, scenario: Ints, mixed: NDArray[np.bool_]) -> Floats:
-    """The mean of the questions' values, each with the weight of its scenario, a resample each."""
+    """Average the questions' values, each with the weight of its scenario, a resample each."""
     defined = np.isfinite(values) & mixed
     where, count = scenario[defined], weights.shape[1]
     total = weights @ np.bincount(where, weights=values[defined], minlength=count)

@@ -287,7 +287,7 @@ class Pair:
 def compared(
     pairs: Sequence[Pair], metrics: Sequence[str], scenarios: int
 ) -> Iterator[Measurement]:
-    """For every metric and pair the difference, and by how many percent ours is larger."""
+    """Yield for every metric and pair the difference, and by how many percent ours is larger."""
     for metric in metrics:
         gaps = [pair.ours[metric] - pair.theirs[metric] for pair in pairs]
         gains = [relative_gain(pair.ours[metric], pair.theirs[metric]) for pair in pairs]

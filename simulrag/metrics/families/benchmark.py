@@ -97,7 +97,7 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
 
 
 def _claims(one: Question, *kinds: str) -> int | None:
-    """Of these kinds; None without any claim that evidence backs."""
+    """Count the claims of these kinds; None without any claim that evidence backs."""
     backed = [claim.kind for claim in one.reference_claims if claim.source == "evidence"]
     return sum(kind in kinds for kind in backed) if backed else None
 

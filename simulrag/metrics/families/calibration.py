@@ -75,7 +75,7 @@ def _rows(
     bins = np.searchsorted(np.linspace(0, 1, BINS + 1)[1:-1], claims.scores)
 
     def by_bin(values: Floats) -> Floats:
-        """Sums over claims, a resample and a bin."""
+        """Sum values over claims, a resample and a bin."""
         table = np.zeros((data.scenarios, BINS))
         np.add.at(table, (claims.scenario, bins), values)
         drawn: Floats = data.weights @ table

@@ -86,7 +86,7 @@ class UsageTotals:
             line.no_estimate = True
 
     def rows(self, place: Measurement, questions: int) -> Iterator[Measurement]:
-        """Rows by step and one for all, as means a question; nothing without questions.
+        """Yield rows by step and one for all, as means a question; nothing without questions.
 
         Tokens that nobody counted have no value; their estimates stand beside them.
         """
@@ -133,7 +133,7 @@ def cost(data: DomainData) -> Iterator[Measurement]:
 
 @metric("method_cost")
 def method_cost(data: DomainData) -> Iterator[Measurement]:
-    """A row a step for every method x budget of the claim level, and for every final answer.
+    """Yield a row a step for every method x budget of the claim level, and every final answer.
 
     A verification or boundary call is counted for as many claims as one holds. ``chain``: the
     longest sequence of calls that wait for one another, of a final answer. Methods that cannot be
@@ -178,7 +178,7 @@ def _of_selection(data: DomainData, setting: BudgetedMethod) -> UsageTotals:
 
 
 def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, TokenUsage]:
-    """What writing the published method's answer took; the answer itself may be another's."""
+    """Return what writing the published method's answer took; the answer may be another's."""
     for place, (line, text) in enumerate(counted.texts.items()):
         if line.method == PAPER.method and line.samples == samples:
             usage = text.usage if place else counted.usage
@@ -187,7 +187,7 @@ def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, To
 
 
 def _of_answers(data: DomainData) -> dict[AnswerVariant, UsageTotals]:
-    """The answer's own final text, one sample by itself, and the baselines'."""
+    """Charge the answer's own final text, one sample by itself, and the baselines'."""
     bills: dict[AnswerVariant, UsageTotals] = {}
     for answer, counted in zip(data.answers, data.counted, strict=True):
         for place, (line, text) in enumerate(counted.texts.items()):
@@ -202,7 +202,7 @@ def _of_answers(data: DomainData) -> dict[AnswerVariant, UsageTotals]:
 
 
 def _samples(answer: Answer) -> int:
-    """The sampled answers behind a final one (m)."""
+    """Count the sampled answers behind a final one (m)."""
     return max(1, len(answer.closed_book))
 
 
@@ -213,7 +213,7 @@ def _charge_line(
     line: AnswerVariant,
     counted: AnswerCounts,
 ) -> None:
-    """Of the calls that final answers share those of the samples that this one is written from."""
+    """Charge, of calls that final answers share, those of the samples that this one is from."""
     kind, part = KINDS[line.method], line.samples / _samples(answer)
     shares = {
         step: part if step in kind.by_sample else 1.0
@@ -226,7 +226,7 @@ def _charge_line(
 
 
 def _runs(answer: Answer, kind: FinalKind) -> int:
-    """The simulator runs that a text of this kind rests on.
+    """Count the simulator runs that a text of this kind rests on.
 
     Beside a grounded answer, and for RAG, those of the first look (by several looks, of the planned
     ones); further ones, that claims were found open for, are the answer's own.
@@ -272,7 +272,7 @@ def _charge(
 
 
 def _shared(counted: AnswerCounts) -> Mapping[str, TokenUsage]:
-    """The question's usage without what its own answer alone took of it."""
+    """Return the question's usage without what its own answer alone took of it."""
     alone = next(iter(counted.texts.values())).usage
     return {
         task: TokenUsage(*map(sub, used, alone[task])) if task in alone else used
@@ -281,14 +281,14 @@ def _shared(counted: AnswerCounts) -> Mapping[str, TokenUsage]:
 
 
 def _size_of(task: str, sizes: ClaimsPerCall) -> int:
-    """Claims in one call of a task."""
+    """Count the claims in one call of a task."""
     if task == "boundary_batch":
         return sizes.boundary
     return sizes.verify if task == "verify_batch" else 1
 
 
 def _step_of(task: str) -> str:
-    """The step of a task: ``verify_batch``, say, belongs to ``verify``.
+    """Return the step of a task: ``verify_batch``, say, belongs to ``verify``.
 
     By the name, which a test holds to ``Task.step``: looking tasks up imports every step, and the
     metrics would rest on all of them.
@@ -297,7 +297,7 @@ def _step_of(task: str) -> str:
 
 
 def _chain(bill: UsageTotals, line: AnswerVariant) -> int:
-    """How many calls wait for one another, first attempts that succeed."""
+    """Count the calls that wait for one another, first attempts that succeed."""
     length = 0
     for steps in KINDS[line.method].in_turn:
         asked = [step for step in steps if step in bill.steps]
@@ -309,7 +309,7 @@ def _chain(bill: UsageTotals, line: AnswerVariant) -> int:
 
 
 def _selected(data: DomainData, setting: BudgetedMethod) -> list[Ints]:
-    """How many claims of each question are selected, an array a seed."""
+    """Count the selected claims of each question, an array a seed."""
     size = len(data.answers)
     return [np.bincount(data.pool.question[one], minlength=size) for one in setting.chosen]
 
@@ -358,7 +358,7 @@ def _of_model(data: DomainData, place: Measurement, calls: ModelCalls) -> Iterat
 
 
 def _guessed(calls: ModelCalls) -> Usage:
-    """Usage by the characters of the stored messages."""
+    """Estimate usage by the characters of the stored messages."""
     estimated = calls.estimated
     return Usage(
         calls=estimated.calls,

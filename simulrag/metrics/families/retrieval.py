@@ -144,7 +144,7 @@ def _measure(
 def _match(
     known: Sequence[ToolCall], made: Sequence[ToolCall]
 ) -> list[tuple[ToolCall, ToolCall | None]]:
-    """Each known call with one made with its tool, used once, so that most arguments are equal."""
+    """Match each known call with one of its tool, used once, so that most arguments are equal."""
     # One more for the tool itself, so that a call without an equal argument is a partner too.
     gain = [[1 + _equal_arguments(k, m) if k.tool == m.tool else 0 for m in made] for k in known]
     partner = _pairing(gain)
@@ -155,7 +155,7 @@ def _match(
 
 
 def _pairing(gain: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Which column each row takes so that the sum is largest; no column is taken twice."""
+    """Choose which column each row takes so that the sum is largest; no column is taken twice."""
     rows, columns = len(gain), len(gain[0]) if gain else 0
     if max(rows, columns) > _FEW:
         from scipy.optimize import linear_sum_assignment
