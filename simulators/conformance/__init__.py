@@ -343,12 +343,14 @@ def differences(recorded: Any, ours: Any, where: str = "") -> list[str]:
     return [line for name, theirs, own in pairs for line in differences(theirs, own, name)]
 
 
-def _close(one: Any, other: Any) -> bool:
-    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (one, other)):
+def _close(recorded: Any, ours: Any) -> bool:
+    if any(
+        isinstance(value, bool) or not isinstance(value, int | float) for value in (recorded, ours)
+    ):
         return False
-    step = 10.0 ** -max(_decimals(one), _decimals(other))
-    allowed = max(1.01 * step, RELATIVE * max(abs(one), abs(other)))
-    return bool(abs(one - other) <= allowed)
+    step = 10.0 ** -max(_decimals(recorded), _decimals(ours))
+    allowed = max(1.01 * step, RELATIVE * max(abs(recorded), abs(ours)))
+    return bool(abs(recorded - ours) <= allowed)
 
 
 def _decimals(value: float) -> int:

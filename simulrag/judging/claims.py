@@ -94,7 +94,7 @@ def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str
     """Every claim text of a question once: before and after its update, those of the answer's
     statements, and the final answers'."""
     texts = [text for claim in answer.claims for text in (claim.text, claim.after)]
-    texts += [one.text for one in answer.final.statements]
+    texts += [statement.text for statement in answer.final.statements]
     texts += [text for final in finals for text in final.claims]
     distinct: dict[str, str] = {}
     for text in texts:

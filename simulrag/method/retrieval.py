@@ -300,7 +300,7 @@ class _Looking:
             looks=tuple(counts) if planned else (),
         )
 
-    async def _look(self, task: Task, most: int, found: Sequence[Evidence] = ()) -> _Look:
+    async def _look(self, task: Task, most: int, seen: Sequence[Evidence] = ()) -> _Look:
         """Look once: run its calls; while they are refused or fail others, in ``most`` attempts."""
         simulator, planning = self.simulations.simulator, self.planning
         problems: list[str] = []
@@ -316,7 +316,7 @@ class _Looking:
                 question=self.question,
                 problems=problems,
                 most=None if planning is None else planning.runs,
-                **({"evidence": [one.text for one in found]} if found else {}),
+                **({"evidence": [run.text for run in seen]} if seen else {}),
             )
             shown.append(problems)
             calls: list[ProposedCall] = []

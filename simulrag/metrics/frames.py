@@ -284,8 +284,8 @@ def asked_values(question: Question, templates: Mapping[str, Template]) -> tuple
     template = templates.get(question.template_id or "")
     if template is None or len(question.evidence) < len(template.runs):
         return ()
-    found = (asked_value(ask, question.evidence) for ask in template.asks)
-    return tuple(item.value for item in found if item is not None)
+    values = (asked_value(ask, question.evidence) for ask in template.asks)
+    return tuple(item.value for item in values if item is not None)
 
 
 def stated(values: Iterable[float], texts: Iterable[str]) -> int:
@@ -293,5 +293,5 @@ def stated(values: Iterable[float], texts: Iterable[str]) -> int:
 
     Units are not read: a value is stated in the unit that the simulator gives it in.
     """
-    said = [number for text in texts for number in numbers(text)]
-    return sum(any(number.states(value) for number in said) for value in values)
+    written = [number for text in texts for number in numbers(text)]
+    return sum(any(number.states(value) for number in written) for value in values)

@@ -70,8 +70,8 @@ def measure(ranked: RankedClaims, weights: Floats) -> dict[str, Floats]:
 
 def score_levels(scores: Floats) -> Ints:
     """Group the claims by score, best first; equal scores share a group."""
-    found: Ints = np.unique(-np.round(scores, _DECIMALS), return_inverse=True)[1]
-    return found
+    levels: Ints = np.unique(-np.round(scores, _DECIMALS), return_inverse=True)[1]
+    return levels
 
 
 def _coarse(group: Ints, groups: int) -> Ints:
@@ -84,15 +84,15 @@ def _coarse(group: Ints, groups: int) -> Ints:
     # The middle of a group's ranks says which part it falls into; a large one fills a part alone.
     middle = np.cumsum(sizes) - sizes / 2
     part = (middle // share).astype(np.int64) * 2 + (sizes > share)
-    found: Ints = np.unique(np.maximum.accumulate(part), return_inverse=True)[1][group]
-    return found
+    joined: Ints = np.unique(np.maximum.accumulate(part), return_inverse=True)[1][group]
+    return joined
 
 
 def _pooled(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Floats]:
     """Compute the metrics over all claims: true and false weight a group, the best score first."""
     groups = int(group.max()) + 1
     resamples, scenarios = weights.shape
-    found = {name: np.empty(resamples) for name in POOLED}
+    metrics = {name: np.empty(resamples) for name in POOLED}
     rows = max(1, _PART // groups)
     shape = (scenarios, groups)
     cell = ranked.scenario * groups + group
@@ -106,8 +106,8 @@ def _pooled(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
         drawn = weights[at]
         wins = ((drawn @ pairs) * drawn).sum(axis=1)
         part = _Resamples(drawn @ hit, drawn @ hit_above, drawn @ taken_above, wins)
-        _fill(found, at, part)
-    return found
+        _fill(metrics, at, part)
+    return metrics
 
 
 class _Resamples(NamedTuple):
@@ -122,7 +122,7 @@ class _Resamples(NamedTuple):
     wins: Floats
 
 
-def _fill(found: dict[str, Floats], at: slice, part: _Resamples) -> None:
+def _fill(metrics: dict[str, Floats], at: slice, part: _Resamples) -> None:
     """Compute the metrics of some resamples."""
     true, hits, taken, wins = part
     positives, every = hits[:, -1], taken[:, -1]
@@ -139,9 +139,9 @@ def _fill(found: dict[str, Floats], at: slice, part: _Resamples) -> None:
         "aupr": np.einsum("rg,rg->r", true, precision) / positives,
     }
     for name, value in values.items():
-        found[name][at] = np.where(undefined, np.nan, value)
-    found["auroc"][at] = wins / (positives * (every - positives))
-    found["true_share"][at] = positives / every
+        metrics[name][at] = np.where(undefined, np.nan, value)
+    metrics["auroc"][at] = wins / (positives * (every - positives))
+    metrics["true_share"][at] = positives / every
 
 
 def _balanced(hits: Floats, taken: Floats, precision: Floats) -> Ints:
@@ -203,5 +203,5 @@ def _mean(values: Floats, weights: Floats, scenario: Ints, mixed: NDArray[np.boo
     defined = np.isfinite(values) & mixed
     where, count = scenario[defined], weights.shape[1]
     total = weights @ np.bincount(where, weights=values[defined], minlength=count)
-    found: Floats = total / (weights @ np.bincount(where, minlength=count).astype(float))
-    return found
+    means: Floats = total / (weights @ np.bincount(where, minlength=count).astype(float))
+    return means

@@ -48,7 +48,11 @@ class BudgetedMethod:
     def share_spent(self) -> float | None:
         """Selected claims by all claims, the mean over seeds; None without claims."""
         claims = len(self.scores)
-        return sum(len(one) / claims for one in self.chosen) / len(self.chosen) if claims else None
+        return (
+            sum(len(chosen) / claims for chosen in self.chosen) / len(self.chosen)
+            if claims
+            else None
+        )
 
 
 def stated_scores(pool: ClaimPool) -> Floats:

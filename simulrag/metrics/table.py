@@ -293,9 +293,9 @@ def compared(
         gains = [relative_gain(pair.ours[metric], pair.theirs[metric]) for pair in pairs]
         raw = [two_sided_p(gap, scenarios) if scenarios > 1 else None for gap in gaps]
         reasons = [pair.reason or "undefined for one of the two" for pair in pairs]
-        found = estimates([*gaps, *gains], scenarios, [*reasons, *reasons])
+        results = estimates([*gaps, *gains], scenarios, [*reasons, *reasons])
         for index, (pair, adjusted) in enumerate(zip(pairs, holm(raw), strict=True)):
             place = replace(pair.row, metric=metric)
             tested = {**place.more, "p": raw[index], "p_holm": adjusted}
-            yield filled(place, found[index], unit="difference", more=tested)
-            yield filled(place, found[index + len(pairs)], unit="percent")
+            yield filled(place, results[index], unit="difference", more=tested)
+            yield filled(place, results[index + len(pairs)], unit="percent")

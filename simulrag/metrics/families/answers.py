@@ -134,7 +134,7 @@ def _rows(
     if failures == "zero":
         reasons |= _NOT_ZERO
     values = _metrics(counts, weights, undecided, failures)
-    found = estimates(
+    results = estimates(
         [values[name] for name in METRICS], data.scenarios, [reasons[name] for name in METRICS]
     )
     place = replace(
@@ -145,7 +145,7 @@ def _rows(
         failures=failures,
     )
     taken = np.ones(questions) if failures == "zero" else counts["complete"]
-    for name, result in zip(METRICS, found, strict=True):
+    for name, result in zip(METRICS, results, strict=True):
         here = place
         if name == "completeness":
             n = int((taken * (counts["asked"] > 0)).sum())
@@ -211,12 +211,15 @@ def standings(data: DomainData) -> Iterator[Measurement]:
     ``true_share``: true ones by true and false ones. The label is that of the statement.
     """
     for line in data.lines:
-        said = [
-            one.texts[line].standings if line in one.texts else Counter() for one in data.counted
+        standings_of = [
+            counts.texts[line].standings if line in counts.texts else Counter()
+            for counts in data.counted
         ]
         for standing in STANDINGS:
             keys = [(standing, label) for label in _COUNTS.values()]
-            counts = np.array([[counted[key] for key in keys] for counted in said], dtype=float)
+            counts = np.array(
+                [[counted[key] for key in keys] for counted in standings_of], dtype=float
+            )
             if not counts.any():
                 continue
             place = replace(

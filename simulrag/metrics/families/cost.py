@@ -311,7 +311,7 @@ def _chain(bill: UsageTotals, line: AnswerVariant) -> int:
 def _selected(data: DomainData, setting: BudgetedMethod) -> list[Ints]:
     """Count the selected claims of each question, an array a seed."""
     size = len(data.answers)
-    return [np.bincount(data.pool.question[one], minlength=size) for one in setting.chosen]
+    return [np.bincount(data.pool.question[chosen], minlength=size) for chosen in setting.chosen]
 
 
 @metric("spending")
