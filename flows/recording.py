@@ -22,7 +22,7 @@ from flows.params import Params
 from flows.project import Project
 from flows.stages import exports, stages
 from simulators.base import Simulator
-from simulators.conformance.verification import RecordedRun
+from simulators.conformance import RecordedRun
 from simulrag.calls import CallCache, call_key, import_cache
 from simulrag.errors import InputError
 from simulrag.method.asking import together

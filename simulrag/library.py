@@ -76,7 +76,7 @@ class AnswerNow(Answer):
     stored_calls: dict[str, int] = Field(default_factory=dict)
 
     def to_frame(self) -> pl.DataFrame:
-        """Its claims, a row each: see ``simulrag.shown.claims_frame``."""
+        """Frame its claims, a row each: see ``simulrag.shown.claims_frame``."""
         return claims_frame(self)
 
     def __repr__(self) -> str:
@@ -210,7 +210,7 @@ async def acheck(
 def _blocking(
     work: Callable[Given, Coroutine[Any, Any, Found]], name: str
 ) -> Callable[Given, Found]:
-    """The same, waited for."""
+    """Make the same function, waited for."""
 
     @wraps(work)
     def waited(*args: Given.args, **kwargs: Given.kwargs) -> Found:
@@ -235,7 +235,7 @@ async def _made(
     progress: bool | Callable[[Progress], None],
     settings: MethodSettings,
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """What the work made with model, simulator and cache, and how many calls were stored."""
+    """Do the work with model, simulator and cache: what it made, and how many calls were stored."""
     # Late: networkx and numpy take longer to import than all else.
     from simulrag.method.steps import Backends
 
@@ -321,7 +321,7 @@ def _check_progress(progress: object) -> None:
 
 
 def ask_for(text: str) -> Question:
-    """A question that stands by itself. Raises InputError for an empty one."""
+    """Make a question that stands by itself. Raises InputError for an empty one."""
     asked = text_of(text, "the question", "give it in quotes")
     return Question(
         question_id="ask", domain="ask", text=asked, reference_answer="", scenario_id="ask"
@@ -329,7 +329,7 @@ def ask_for(text: str) -> Question:
 
 
 def text_of(text: object, what: str = "the text to check", instead: str = "give one") -> str:
-    """The text without white space around it. Raises InputError for an empty one."""
+    """Return the text without white space around it. Raises InputError for an empty one."""
     if not isinstance(text, str):
         raise InputError(f"{what} is of type {type(text).__name__}; give a text")
     if not text.strip():
@@ -340,7 +340,7 @@ def text_of(text: object, what: str = "the text to check", instead: str = "give 
 
 
 def succeeded(answered: Answer) -> Answer:
-    """The answer, or a ModelError with the step and the reason where it failed.
+    """Return the answer. Raises ModelError with the step and the reason where it failed.
 
     A text that was written before, and stands unchecked, is told.
     """
@@ -351,7 +351,7 @@ def succeeded(answered: Answer) -> Answer:
 
 
 def default_cache() -> CachePlace:
-    """The call cache of the project that the working directory is in, else the user's own."""
+    """Find the call cache of the project that the working directory is in, else the user's own."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / "params.yaml").is_file():

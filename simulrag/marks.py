@@ -51,7 +51,7 @@ def place_of(quote: str, text: str, after: int = 0) -> Place | None:
 
 
 def places_of(quotes: Sequence[str | Place], text: str) -> list[Place | None]:
-    """The places of quotes in the order in which a text has them; one may be known already.
+    """Find the places of quotes in the order of the text; one may be known already.
 
     Each is at or behind the one before where it can be, the same words once more behind their last
     place.
@@ -74,7 +74,7 @@ def _folded(text: str) -> str:
 
 
 def times_in(quote: str, text: str) -> int:
-    """How often a text has the quote, but for where it is a part of longer words or numbers.
+    """Count the quote in a text, but for where it is a part of longer words or numbers.
 
     A sign belongs to its number: "-5" does not have "5". A range, "3-5", has both its ends.
     """
@@ -94,7 +94,7 @@ def _places(quote: str, text: str, *, whole: bool = False) -> list[Place]:
 
 
 def stretches(text: str, statements: Sequence[Statement]) -> list[Stretch]:
-    """The whole text in order, cut where a statement begins or ends."""
+    """Cut the whole text in order, where a statement begins or ends."""
     placed = [
         (at, statement.start, statement.end)
         for at, statement in enumerate(statements)

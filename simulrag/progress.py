@@ -56,7 +56,7 @@ class Watched:
 
 @contextmanager
 def on_stderr() -> Iterator[Callable[[Progress], None]]:
-    """A line that moves on a terminal; elsewhere, as in a notebook, a line a step."""
+    """Show a line that moves on a terminal; elsewhere, as in a notebook, a line a step."""
     from rich.console import Console
 
     # A notebook's stream calls itself a terminal, and shows what moves a terminal's cursor.

@@ -48,7 +48,7 @@ class Record(BaseModel):
 
 
 def since(default: Any) -> Any:
-    """A field added since benchmarks were made, which keep their bytes.
+    """Declare a field added since benchmarks were made, which keep their bytes.
 
     It is written only where it is not its default.
     """
@@ -395,5 +395,5 @@ class FinalClaims(Record):
 
 
 def claim_hash(text: str) -> str:
-    """The key of a claim text within a question: white space and case folded, sha256, 16 digits."""
+    """Compute a claim's key within a question: sha256, white space and case folded, 16 digits."""
     return hashlib.sha256(" ".join(text.split()).casefold().encode()).hexdigest()[:16]

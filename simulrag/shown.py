@@ -74,12 +74,12 @@ class Piece:
 
 
 def is_marked(answer: Answer) -> bool:
-    """Whether its text is marked statement by statement."""
+    """Tell whether its text is marked statement by statement."""
     return answer.final.line.method in MARKED
 
 
 def pieces(text: str, statements: Sequence[Statement]) -> list[Piece]:
-    """The whole text in order, cut and marked as readers see it."""
+    """Cut the whole text in order, marked as readers see it."""
     cut, end = [], 0
     for stretch in stretches(text, statements):
         end += len(stretch.text)
@@ -105,7 +105,7 @@ def _runs(statements: Iterable[Statement]) -> tuple[int, ...]:
 
 
 def statement_words(item: Statement) -> str:
-    """What stands behind a statement, in words: "corrected by run 1 (said: It falls.)"."""
+    """Say what stands behind a statement: "corrected by run 1 (said: It falls.)"."""
     words, _, _, by = STANDINGS[item.standing]
     if by and item.runs:
         words += f" {by} {run_words(item.runs)}"
@@ -117,13 +117,13 @@ def statement_words(item: Statement) -> str:
 
 
 def run_words(runs: Sequence[int]) -> str:
-    """Runs by their numbers, counted from 1: "run 2", "runs 1 and 3", "runs 1, 2 and 3"."""
+    """Name runs by their numbers, counted from 1: "run 2", "runs 1 and 3", "runs 1, 2 and 3"."""
     *most, last = (str(run + 1) for run in runs)
     return f"runs {', '.join(most)} and {last}" if most else f"run {last}"
 
 
 def legend(statements: Sequence[Statement]) -> list[tuple[Standing, str]]:
-    """The standings that occur, in the order of STANDINGS, each with what its sign means."""
+    """List the standings that occur, in the order of STANDINGS, each with what its sign means."""
     there = {item.standing for item in statements}
     return [
         (standing, f"{shown.words} {shown.by} a run" if shown.by else shown.words)
@@ -133,7 +133,7 @@ def legend(statements: Sequence[Statement]) -> list[tuple[Standing, str]]:
 
 
 def counted(statements: Sequence[Statement]) -> str:
-    """How many statements have which standing: "3 checked, 1 not run"."""
+    """Count the statements of each standing: "3 checked, 1 not run"."""
     counts = Counter(item.standing for item in statements)
     return ", ".join(
         f"{counts[standing]} {standing.replace('_', ' ')}"
@@ -143,7 +143,7 @@ def counted(statements: Sequence[Statement]) -> str:
 
 
 def unverified(answer: Answer, *, given: bool = False) -> str:
-    """What is said where no run stands behind an answer, or decides a text ``given``; else ""."""
+    """Say that no run stands behind an answer, or decides a text ``given``; else ""."""
     if given and not answer.evidence:
         return "Nothing was run: no run would decide a claim of this text."
     if given:
@@ -156,12 +156,12 @@ def unverified(answer: Answer, *, given: bool = False) -> str:
 
 
 def without_place(answer: Answer) -> list[Statement]:
-    """The statements that no words of the text can be marked for."""
+    """Find the statements that no words of the text can be marked for."""
     return [item for item in answer.final.statements if item.start is None]
 
 
 def left_out(answer: Answer) -> tuple[MissingPoint, ...]:
-    """What the question asks, the runs give and the text still lacks."""
+    """Find what the question asks, the runs give and the text still lacks."""
     audit, final = answer.audit, answer.final
     if audit is None or not is_marked(answer) or audit.text != final.text:
         return ()
@@ -169,7 +169,7 @@ def left_out(answer: Answer) -> tuple[MissingPoint, ...]:
 
 
 def claim_rows(answer: Answer) -> list[dict[str, Any]]:
-    """A row a claim, with the columns of ``claims_frame``."""
+    """Make a row a claim, with the columns of ``claims_frame``."""
     selected, kept = set(answer.final.selected), set(answer.final.kept)
     return [
         {
@@ -187,7 +187,7 @@ def claim_rows(answer: Answer) -> list[dict[str, Any]]:
 
 
 def claims_frame(answer: Answer) -> pl.DataFrame:
-    """The claims of an answer, named as in ``data/metrics/DOMAIN-claims.parquet``.
+    """Frame the claims of an answer, named as in ``data/metrics/DOMAIN-claims.parquet``.
 
     A row a claim: ``claim`` (its index), ``text_before`` and ``text_after`` verification, a
     confidence a column (``closeness`` and the other centralities; 0 to 1), ``boundary`` (the
@@ -211,7 +211,7 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
 
 
 def as_html(answer: Answer, about: str, *, given: bool = False) -> str:
-    """The text with its marks, what has no place in it, the claims and the evidence, as HTML.
+    """Write the text with its marks, what has no place in it, the claims and the evidence, as HTML.
 
     ``about``: a line on what it took. ``given``: a text of somebody's.
     """

@@ -33,7 +33,7 @@ class Outcome:
 
     @classmethod
     def of(cls, table: str, counted: str, failures: Sequence[str | None]) -> Outcome:
-        """Of what was made one by one; an entry each: why it failed, None where it did not."""
+        """Take what was made one by one; an entry each: why it failed, None where it did not."""
         reasons = sorted({reason for reason in failures if reason})
         total = len(failures)
         done = sum(not reason for reason in failures)
@@ -70,7 +70,7 @@ class Stage:
     always: bool = False
 
     def items(self, params: Any) -> list[str]:
-        """The domains or sources that it runs over; one "" where it runs once."""
+        """List the domains or sources that it runs over; one "" where it runs once."""
         listed = params
         for name in filter(None, self.over.split(".")):
             listed = getattr(listed, name)

@@ -63,20 +63,20 @@ class Task:
         return () if self.reply is None else (self.reply, *self.others)
 
     def replying(self, reply: type[BaseModel] | None) -> Task:
-        """The same task, asked for a reply of another shape."""
+        """Return the same task, asked for a reply of another shape."""
         other = copy(self)
         object.__setattr__(other, "reply", reply)
         return other
 
 
 def tasks() -> Mapping[str, Task]:
-    """Every task of every step, by name, with those that others have brought so far."""
+    """Find every task of every step, by name, with those that others have brought so far."""
     _import_steps()
     return MappingProxyType(_TASKS)
 
 
 def without_model(prompted: Prompted, schema: Mapping[str, Any], tokens: int = PROSE_TOKENS) -> str:
-    """A reply in the place of a model's: by the task of that schema, else by the schema alone.
+    """Make a reply in a model's place: by the task of that schema, else by the schema alone.
 
     ``schema``: {} for prose, which is about so many ``tokens`` long. Of the tasks that are
     imported: whoever asks has imported his.

@@ -21,10 +21,9 @@ from flows.files import check_folder, write_records, write_text
 from flows.params import open_project
 from flows.project import find_project
 from simulators.base import Simulator, SimulatorError
-from simulators.conformance import Finding
+from simulators.conformance import Finding, RecordedRun, some_of
 from simulators.conformance import check as check_simulator
-from simulators.conformance.verification import RecordedRun, some_of
-from simulators.conformance.verification import verify as verify_runs
+from simulators.conformance import verify as verify_runs
 from simulators.library.builder import build_corpus
 from simulators.registry import load, names
 from simulrag.errors import InputError, SimulRAGError

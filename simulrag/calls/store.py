@@ -114,7 +114,7 @@ def parse_place(text: str, root: Path = Path()) -> CachePlace:
 
 
 def pending_place(cache: CachePlace) -> CachePlace:
-    """Where the calls wait that belong to a call cache: rows of their own, beside its rows."""
+    """Name where the calls wait that belong to a call cache: rows of their own, beside its rows."""
     if isinstance(cache, RedisPlace):
         return replace(cache, space=f"{cache.space}-pending")
     return cache / "pending"

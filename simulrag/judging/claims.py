@@ -94,7 +94,7 @@ def texts_to_label(answer: Answer, finals: tuple[FinalClaims, ...]) -> tuple[str
     """Every claim text of a question once: before and after its update, those of the answer's
     statements, and the final answers'."""
     texts = [text for claim in answer.claims for text in (claim.text, claim.after)]
-    texts += [one.text for one in answer.final.statements]
+    texts += [statement.text for statement in answer.final.statements]
     texts += [text for final in finals for text in final.claims]
     distinct: dict[str, str] = {}
     for text in texts:
@@ -110,7 +110,7 @@ async def label_claims(
     *,
     claims_per_call: int = 1,
 ) -> tuple[Label, ...]:
-    """One label a text. A judge that failed leaves no label and its reason, never 'false'.
+    """Label each text. A judge that failed leaves no label and its reason, never 'false'.
 
     With more ``claims_per_call`` question and reference are said once for so many texts; a call
     that failed is then the failure of each of them.

@@ -55,7 +55,7 @@ class Settled:
     @property
     def disputed(self) -> bool:
         """Two people gave different labels."""
-        return len({one.label for one in self.given}) > 1
+        return len({row.label for row in self.given}) > 1
 
     @property
     def label(self) -> LabelValue:
@@ -80,14 +80,14 @@ class Settled:
 
     def as_label(self) -> Label:
         """Make the row that takes the place of the judge's."""
-        said = [f"{one.annotator}: {one.label}" for one in (*self.given, *self._last)]
-        notes = [one.note for one in (*self._last, *self.given) if one.note]
+        labels = [f"{row.annotator}: {row.label}" for row in (*self.given, *self._last)]
+        notes = [row.note for row in (*self._last, *self.given) if row.note]
         return Label(
             question_id=self.first.question_id,
             claim_hash=self.first.claim_hash,
             text=self.first.text,
             label=self.label,
-            reason="; ".join([", ".join(said), *notes]),
+            reason="; ".join([", ".join(labels), *notes]),
             source="human",
         )
 
@@ -99,7 +99,7 @@ class Settled:
 def in_order(labels: Iterable[HumanLabel]) -> list[HumanLabel]:
     """Sort by question, claim, and annotator, adjudications last: the order they are kept in."""
     return sorted(
-        labels, key=lambda one: (one.question_id, one.claim_hash, one.adjudication, one.annotator)
+        labels, key=lambda row: (row.question_id, row.claim_hash, row.adjudication, row.annotator)
     )
 
 
@@ -121,8 +121,8 @@ def majority_label(labels: Iterable[HumanLabel]) -> dict[Key, Settled]:
 
 
 def _settled(group: Sequence[HumanLabel]) -> Settled:
-    given = tuple(one for one in group if not one.adjudication)
-    adjudications = [one for one in group if one.adjudication]
+    given = tuple(row for row in group if not row.adjudication)
+    adjudications = [row for row in group if row.adjudication]
     for before, after in pairwise(given):
         if before.annotator == after.annotator:
             raise InputError(
@@ -204,15 +204,16 @@ def offers(
 
 
 def _texts(answer: Answer) -> dict[str, str]:
-    """Each distinct text of a question and its stratum; the first that has it decides."""
+    """Find each distinct text of a question and its stratum; the first that has it decides."""
     texts: dict[str, tuple[str, str]] = {}
     for claim in answer.claims:
         texts.setdefault(claim_hash(claim.text), (claim.text, _status(claim)))
         if claim.after != claim.text:
             updated = claim.after
             texts.setdefault(claim_hash(updated), (updated, f"{_status(claim)}, after"))
-    for one in answer.final.statements:
-        texts.setdefault(claim_hash(one.text), (one.text, one.standing))
+    for statement in answer.final.statements:
+        key = claim_hash(statement.text)
+        texts.setdefault(key, (statement.text, statement.standing))
     return dict(texts.values())
 
 
@@ -234,10 +235,10 @@ def _offer(question: Question, answer: Answer, text: str) -> OfferedClaim:
 
 
 def _spread(strata: Mapping[str, list[OfferedClaim]], rng: random.Random) -> list[OfferedClaim]:
-    """Each stratum shuffled and laid out evenly over the whole: a beginning is in proportion."""
+    """Shuffle each stratum and lay it out evenly over the whole: a beginning is in proportion."""
     placed: list[tuple[float, str, OfferedClaim]] = []
     for name in sorted(strata):
         group = strata[name]
         rng.shuffle(group)
-        placed += [((rank + 0.5) / len(group), name, one) for rank, one in enumerate(group)]
-    return [one for _, _, one in sorted(placed, key=lambda item: item[:2])]
+        placed += [((rank + 0.5) / len(group), name, claim) for rank, claim in enumerate(group)]
+    return [claim for _, _, claim in sorted(placed, key=lambda item: item[:2])]

@@ -79,7 +79,7 @@ class FinalWay:
 
 
 def by_text(about: FinalText, write: Write) -> FinalWay:
-    """A way that makes nothing but the text."""
+    """Make a way that makes nothing but the text."""
 
     async def whole(ask: Asker) -> FinalText:
         return about.model_copy(update={"text": await write(ask)})
@@ -88,12 +88,12 @@ def by_text(about: FinalText, write: Write) -> FinalWay:
 
 
 async def final_texts(ways: Sequence[FinalWay], ask: Asker) -> tuple[FinalText, ...]:
-    """The texts in order, each with the calls that it needed. A model's failure fails the one."""
+    """Write the texts in order, each with the calls that it needed; a failure fails the one."""
     return tuple(await together(_final_text(way, ask) for way in ways))
 
 
 def baseline_ways(question: str, answer: Answer) -> list[FinalWay]:
-    """Every baseline, of one sample and by the evidence of the first look.
+    """Return every baseline, of one sample and by the evidence of the first look.
 
     ``answer`` has its closed-book samples and its evidence; only further calls are made. The
     closed book is the first sample itself.
@@ -124,7 +124,7 @@ def first_sample_way(question: str, answer: Answer, choice: Selection) -> list[F
 
 
 def first_sample(answer: Answer) -> tuple[int, ...]:
-    """The claims of the first sample, by their indices among the merged ones."""
+    """Return the claims of the first sample, by their indices among the merged ones."""
     # The first wording of a merged claim stays, so their texts are the first sample's own.
     return tuple(
         i for i, claim in enumerate(answer.claims) if any(s == 0 for s, _ in claim.sources)
@@ -139,7 +139,7 @@ def first_sample_selection(
     by_question: bool,
     seed: int,
 ) -> list[tuple[int, ...]]:
-    """What SimulRAG verifies at m = 1: indices into each question's claims, by the same budget.
+    """Select what SimulRAG verifies at m = 1: indices into each question's claims, by one budget.
 
     ``firsts``: each question's ``first_sample``, none where it failed. With a single sample every
     claim is supported by the same answer, so their confidences are equal and say nothing: of the
@@ -168,19 +168,19 @@ async def _final_text(way: FinalWay, ask: Asker) -> FinalText:
 
 
 async def input_layer(question: str, answer: Answer, ask: Asker) -> str:
-    """One answer with the evidence in sight; without evidence it is the closed-book one."""
+    """Answer with the evidence in sight; without evidence it is the closed-book answer."""
     context = answer.first_look.context
     return await from_evidence(question, context, ask) if context else answer.closed_book[0]
 
 
 async def from_evidence(question: str, context: str, ask: Asker) -> str:
-    """An answer with the evidence in sight."""
+    """Answer with the evidence in sight."""
     completion = await ask.ask(INPUT_RAG, question=question, context=context)
     return completion.text.strip()
 
 
 async def _output_layer(question: str, answer: Answer, ask: Asker) -> str:
-    """A closed-book answer revised by the evidence; without evidence it stays as it is."""
+    """Revise a closed-book answer by the evidence; without evidence it stays as it is."""
     text, context = answer.closed_book[0], answer.first_look.context
     if not context:
         return text

@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 
 
 async def together(calls: Iterable[Awaitable[Result]]) -> list[Result]:
-    """All results in order. Where one fails the others are waited for, then its error is raised.
+    """Gather all results in order. Where one fails the others are waited for, then it is raised.
 
     asyncio.gather alone would raise at once and leave the others running: paid for, and counted
     or not by the accident of timing.
@@ -45,7 +45,7 @@ async def ask_of_each(
     claims_per_call: int,
     **values: Any,
 ) -> list[Any]:
-    """The reply to each claim, in order; with ``claims_per_call`` 1 each is asked by itself.
+    """Ask of each claim, in order; with ``claims_per_call`` 1 each is asked by itself.
 
     ``alone`` shows one ``claim``, ``batched`` a list of ``claims``; ``values`` are what both show
     beside. Raises ModelError where a call has no valid reply.
@@ -65,7 +65,7 @@ async def ask_in_batches(
     check_each: Callable[[Any], None] | None = None,
     **values: Any,
 ) -> list[Any]:
-    """The reply to each claim, in order: the reply's ``claims`` of as few calls as the size allows.
+    """Ask of each claim, in order, in as few calls as the size allows: each reply's ``claims``.
 
     ``values`` are what the task's prompt shows beside them. ``check_each`` raises ValueError where
     the reply to a claim is impossible. Raises ModelError where a call has no valid reply.
@@ -85,7 +85,7 @@ async def ask_in_batches(
 
 
 def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """The items in order, in as few parts of at most ``size`` as there can be, of even lengths.
+    """Part the items in order, into as few parts of at most ``size`` as can be, of even lengths.
 
     Even, because a model's attention to an item falls with the number beside it: 17 and 17, not
     30 and 4. Raises ValueError for a size below 1.

@@ -50,7 +50,7 @@ about so many."""
 
 
 def _by_the_first_run(prompted: Prompted) -> object:
-    """By the first run, as each sentence says; else right, but for a claim in a few texts."""
+    """Judge by the first run, as each sentence says; else right, but for a claim in a few texts."""
     drawn = draw(prompted.seed)
     wrong, opened = drawn % MENDED == 0, drawn % OPENED == 1
     supported = {"status": "supported", "runs": [1], "correction": "", "runnable": False}
@@ -78,7 +78,7 @@ async def audit_text(
     tools: Mapping[str, Tool],
     ask: Asker,
 ) -> Audit:
-    """The claims of a text with what the evidence says of each, and what the text lacks.
+    """Find the claims of a text, what the evidence says of each, and what the text lacks.
 
     ``tools``: those that could be run further; the model is shown their tables. A reply that names
     runs which are not there, or none where it needs them, or what does not belong to a claim's
@@ -109,7 +109,7 @@ async def audit_text(
 
 
 def _audit_faults(reply: AuditReply, runs: int) -> Iterator[str]:
-    """What cannot be, a sentence each, in words that a model can act on."""
+    """Say what cannot be, a sentence each, in words that a model can act on."""
     for number, claim in enumerate(reply.claims, start=1):
         name = f"claim {number} ({claim.status})"
         yield from _wrong_runs(name, claim.runs, runs)
@@ -169,7 +169,7 @@ class Mending(Reply):
 
 
 def _changed(prompted: Prompted) -> object:
-    """Each wrong quote replaced by what is right, and what is missing at the end."""
+    """Replace each wrong quote by what is right, and add what is missing at the end."""
     text, places = prompted.text("answer"), []
     for number, quote, right, missing in _CHANGE.findall(prompted.text("changes")):
         says = right or missing
@@ -194,7 +194,7 @@ class Mended:
 
 
 async def mend_text(question: str, audit: Audit, ask: Asker) -> Mended:
-    """The text with what is wrong replaced and what is missing added, nothing else changed.
+    """Replace what is wrong in the text and add what is missing, nothing else changed.
 
     Code checks that supported quotes stay to the letter, but where a wrong one overlaps them, that
     wrong ones go, and that each change stands where the reply says; a reply that fails is asked for
@@ -227,7 +227,7 @@ async def mend_text(question: str, audit: Audit, ask: Asker) -> Mended:
 
 
 def _placed(text: str, audit: Audit, corrected: Sequence[str], added: Sequence[str]) -> Mended:
-    """The places of the words that now say each change, looked for in the order of all claims."""
+    """Find the places of the words that now say each change, in the order of all claims."""
     words = iter(corrected)
     changed = [claim.status == "wrong" for claim in audit.claims]
     quotes = [
@@ -248,7 +248,7 @@ def wrong_claims(audit: Audit) -> list[AuditedClaim]:
 
 
 def kept_quotes(audit: Audit) -> list[str]:
-    """The quotes of supported claims that overlap no wrong one."""
+    """Return the quotes of supported claims that overlap no wrong one."""
     wrong = [place_of(claim.quote, audit.text) for claim in wrong_claims(audit)]
 
     def apart(place: Place | None) -> bool:
@@ -263,7 +263,7 @@ def kept_quotes(audit: Audit) -> list[str]:
 def _mending_faults(
     reply: Mending, text: str, wrong: Sequence[str], keep: Sequence[str], changes: int
 ) -> Iterator[str]:
-    """What cannot be, a sentence each, in words that a model can act on."""
+    """Say what cannot be, a sentence each, in words that a model can act on."""
     if sorted(place.change for place in reply.places) != list(range(1, changes + 1)):
         yield f"places: give each change, 1 to {changes}, exactly once"
     for place in reply.places:

@@ -64,7 +64,7 @@ def _check_limit(reply: Decomposition, limit: int) -> None:
 
 
 async def decompose_final(question: str, answer: str, ask: Asker) -> tuple[str, ...]:
-    """Every claim of a final answer: the evaluation's decomposition, without a cap."""
+    """Find every claim of a final answer: the evaluation's decomposition, without a cap."""
     if not answer.strip():
         return ()
     completion = await ask.ask(EVALUATION_DECOMPOSE, question=question, answer=answer)
@@ -72,7 +72,7 @@ async def decompose_final(question: str, answer: str, ask: Asker) -> tuple[str, 
 
 
 def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts in order without repetition (white space and case aside) and without blanks."""
+    """Keep the texts in order, without repetition (white space and case aside) and blanks."""
     kept: dict[str, str] = {}
     for text in texts:
         if text.strip():
@@ -107,7 +107,7 @@ Claims = tuple[MergedClaim, ...]
 
 
 async def merge_claims(answer_claims: tuple[tuple[str, ...], ...], ask: Asker) -> Claims:
-    """The union of the claim sets. The first wording of a claim stays; m sets cost m - 1 calls.
+    """Unite the claim sets. The first wording of a claim stays; m sets cost m - 1 calls.
 
     Neighbours are merged in pairs, then the unions in pairs, log2(m) rounds rounded up, in the
     order of first appearance.
@@ -125,7 +125,7 @@ async def merge_claims(answer_claims: tuple[tuple[str, ...], ...], ask: Asker) -
 
 
 async def _unite(first: Claims, second: Claims, ask: Asker) -> Claims:
-    """The first set and what the second adds to it, by one call."""
+    """Add to the first set what the second has beside it, by one call."""
 
     def check(reply: ClaimPairs) -> None:
         for existing, new in reply.pairs:

@@ -20,7 +20,7 @@ from simulrag.records import Centrality
 def claim_confidence(
     support: Sequence[Sequence[object]], centrality: Centrality = "closeness"
 ) -> list[float]:
-    """The confidence of every claim, in the order of the claims; no unit, not below 0.
+    """Compute the confidence of every claim, in their order; no unit, not below 0.
 
     ``support[answer][claim]`` is truthy where the answer supports the claim; all rows have one
     length. ``centrality`` is one of ``CENTRALITIES``:

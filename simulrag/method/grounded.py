@@ -79,7 +79,7 @@ async def _written_and_audited(work: QuestionState, settings: MethodSettings) ->
 
 
 async def audited(work: QuestionState, text: str, ask: Asker) -> Audit:
-    """A text held against the evidence, and what the simulator could run further."""
+    """Hold a text against the evidence, and against what the simulator could run further."""
     simulator = work.use.simulations.simulator
     tools = {} if simulator.oracle else simulator.tools
     with step("audit"):
@@ -95,7 +95,7 @@ async def _text(work: QuestionState, ask: Asker) -> str:
 
 
 async def _compared_draft(work: QuestionState, settings: MethodSettings) -> None:
-    """What the methods beside it need of the question and of no evidence."""
+    """Gather what the methods beside it need of the question and of no evidence."""
     if "paper" in settings.beside:
         await paper.find_claims(work, settings)
     elif "rag" in settings.beside:
@@ -104,7 +104,7 @@ async def _compared_draft(work: QuestionState, settings: MethodSettings) -> None
 
 
 def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
-    """What budgets buy of the published method, where it stands beside; nothing else is chosen."""
+    """Choose what budgets buy of the published method, where it stands beside; nothing else."""
     if "paper" in settings.beside:
         return paper.choose(drafts, settings)
     return [()] * len(drafts)
@@ -117,7 +117,7 @@ async def conclude(
     use: Backends,
     settings: MethodSettings,
 ) -> Answer:
-    """A further look for what is open, the text mended, and its statements; what stands beside it.
+    """Look further for what is open, mend the text, mark it, and write what stands beside it.
 
     A draft that failed stays as it is. Raises CallsPending as ``draft`` does.
     """
@@ -144,7 +144,7 @@ async def _concluded(work: QuestionState, settings: MethodSettings) -> None:
 async def mended_where_needed(
     question: str, audit: Audit, ask: Asker
 ) -> tuple[Audit, Mended | None]:
-    """The text mended where something is wrong or missing; None where nothing is, or in vain.
+    """Mend the text where something is wrong or missing; None where nothing is, or in vain.
 
     What two replies could not mend is a problem of the audit, and the text stays.
     """
@@ -159,7 +159,7 @@ async def mended_where_needed(
 
 
 def note_statements(work: QuestionState, audit: Audit, mended: Mended | None) -> None:
-    """The audit, and the text as it was audited or mended, with its statements."""
+    """Note the audit, and the text as it was audited or mended, with its statements."""
     text = audit.text if mended is None else mended.text
     statements = statements_of(audit, mended)
     work.note(
@@ -172,7 +172,7 @@ def note_statements(work: QuestionState, audit: Audit, mended: Mended | None) ->
 async def _looked_again(
     work: QuestionState, audit: Audit, ask: Asker, settings: MethodSettings
 ) -> Audit:
-    """The audit with what further runs decide of what it left open, if a look is left."""
+    """Decide by further runs what the audit left open, if a look is left."""
     retrieval = work.answer.retrieval
     left = [
         at for at, claim in enumerate(audit.claims) if claim.status == "open" and claim.runnable
@@ -203,7 +203,7 @@ async def _looked_again(
 
 
 def _decided(claim: AuditedClaim, verdict: Verdict, runs: tuple[int, ...]) -> AuditedClaim:
-    """An open claim as further runs decide it, if they do."""
+    """Decide an open claim by further runs, where they decide it."""
     if verdict.status == "aligned":
         update = {"status": "supported", "runs": runs, "runnable": False}
     elif verdict.status == "contradicted":
@@ -217,7 +217,7 @@ def _decided(claim: AuditedClaim, verdict: Verdict, runs: tuple[int, ...]) -> Au
 async def _beside(
     work: QuestionState, choices: Sequence[Selection], settings: MethodSettings
 ) -> None:
-    """The answers to compare with, by the evidence that each of them would have."""
+    """Write the answers to compare with, by the evidence that each of them would have."""
     if not settings.beside:
         return
     begun = work.answer
@@ -239,7 +239,7 @@ class _Located:
 
 
 def statements_of(audit: Audit, mended: Mended | None) -> tuple[Statement, ...]:
-    """What an audited text says, in its order; what has no place in it comes last.
+    """List what an audited text says, in its order; what has no place in it comes last.
 
     ``mended`` None: the text is the one that was audited. What mending took out of it, such as the
     reason of a wrong result, is said no more and left out.
@@ -300,7 +300,7 @@ def _standing(claim: AuditedClaim) -> Standing:
 async def check_given(
     text: str, question: Question, use: Backends, settings: MethodSettings, *, mend: bool
 ) -> Answer:
-    """The text as an answer to the question: its audit by runs made for it, and its statements.
+    """Audit the text as an answer to the question, by runs made for it, and mark its statements.
 
     ``mend``: with what is wrong put right and what is missing added. A failure of the model or the
     simulator is the answer's ``failure``, one of mending a problem of its audit. Where no run would
@@ -324,7 +324,7 @@ async def check_given(
 
 
 async def _runs(work: QuestionState, text: str, settings: MethodSettings) -> Retrieval:
-    """What the claims of the text send for; of published questions their own evidence."""
+    """Make the runs that claims of the text send for; published questions have their evidence."""
     simulations, seed = work.use.simulations, work.use.seed
     if simulations.simulator.oracle:
         with step("retrieve"):

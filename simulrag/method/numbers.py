@@ -46,21 +46,21 @@ class Number:
         return min(2.5 * unit if digits % 10 == 5 else unit / 2, self.value / 10)
 
     def states(self, value: float) -> bool:
-        """Whether it is that value at its own rounding, signs aside."""
+        """Tell whether it is that value at its own rounding, signs aside."""
         return abs(abs(value) - self.value) <= self.half_unit + EXACT * max(1.0, abs(value))
 
     def repeats(self, other: Number) -> bool:
-        """Whether it is the same number, rounded no more finely than it was given."""
+        """Tell whether it is the same number, rounded no more finely than it was given."""
         return self.states(other.value)
 
     def holds_for(self, other: Number) -> bool:
-        """Whether the other number lies within its margin."""
+        """Tell whether the other number lies within its margin."""
         return abs(other.value - self.value) <= self.margin + EXACT * max(1.0, other.value)
 
 
 @lru_cache(maxsize=4096)
 def numbers(text: str) -> tuple[Number, ...]:
-    """The numbers of a text in order, thousands with commas or a word behind them among them."""
+    """Read the numbers of a text in order, thousands with commas or a word behind them too."""
     read = []
     for match in _NUMBER.finditer(text):
         whole, decimals, scale = match[1].replace(",", ""), match[2] or "", match[3]

@@ -46,7 +46,7 @@ SAMPLED = ("closed_book", "decompose", "merge")
 
 
 async def draft(question: Question, use: Backends, settings: MethodSettings) -> Answer:
-    """Steps 1 to 7, and with ``verify: all`` the verdicts, for one question.
+    """Do steps 1 to 7, and with ``verify: all`` the verdicts, for one question.
 
     A failure of the model or the simulator is the answer's ``failure``. Raises CallsPending where
     calls wait for a batch, after all that needs no reply of theirs was asked.
@@ -60,7 +60,7 @@ async def draft(question: Question, use: Backends, settings: MethodSettings) -> 
 
 
 async def find_claims(work: QuestionState, settings: MethodSettings) -> None:
-    """Samples, their claims, and what is known of each without the evidence."""
+    """Sample, find the claims, and what is known of each without the evidence."""
     sets = await sample(work, settings)
     merged = await merge(work, sets)
     rows, (inside, probabilities) = await both(
@@ -71,7 +71,7 @@ async def find_claims(work: QuestionState, settings: MethodSettings) -> None:
 
 
 def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
-    """Step 8 for every draft: a choice a budget, ascending. A failed question selects nothing.
+    """Do step 8 for every draft: a choice a budget, ascending. A failed question selects nothing.
 
     By tau there is one choice.
     """
@@ -79,7 +79,7 @@ def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Sel
 
 
 def columns(drafts: Sequence[Answer], settings: MethodSettings) -> Columns:
-    """What each budget sends to the simulator: the least confident claims within its boundary."""
+    """Select what each budget verifies: the least confident claims within the boundary."""
     pools = [candidates_of([answer], settings.centrality) for answer in drafts]
     firsts = [() if draft.failure is not None else first_sample(draft) for draft in drafts]
     kappa = development_kappa(pools, settings)
@@ -112,7 +112,7 @@ async def conclude(
     use: Backends,
     settings: MethodSettings,
 ) -> Answer:
-    """Steps 9 and 10: verdicts on what was chosen, the kept claims and the final answers.
+    """Do steps 9 and 10: verdicts on what was chosen, the kept claims and the final answers.
 
     The last choice, of the largest budget, makes ``final``; the others, m = 1 and the answers to
     compare with are in ``baselines``. A draft that failed stays as it is. Raises CallsPending as
@@ -129,7 +129,7 @@ async def conclude(
 async def _finals(
     work: QuestionState, choices: Sequence[Selection], settings: MethodSettings
 ) -> None:
-    """Verdicts on what was chosen, and a final text each; the last is the answer."""
+    """Verify what was chosen, and write a final text each; the last is the answer."""
     await verify_selected(work, choices, settings)
     beside = compared(work, choices[:-1], choices, settings)
     _, others = await both(_synthesise(work, choices[-1], settings), beside)
@@ -137,7 +137,7 @@ async def _finals(
 
 
 async def _synthesise(work: QuestionState, choice: Selection, settings: MethodSettings) -> None:
-    """The answer itself."""
+    """Write the answer itself."""
     with step("synthesise"):
         final = await write(work.text, work.answer, choice, settings, work.ask)
     verdicts = (work.answer.claims[i].verdict for i in final.selected)
@@ -153,7 +153,7 @@ async def compared(
     choices: Sequence[Selection],
     settings: MethodSettings,
 ) -> tuple[FinalText, ...]:
-    """Answers to compare with: RAG's, of one sample by ``choices``, and of those to be ``written``.
+    """Write answers to compare with: RAG's, of one sample by ``choices``, those to be ``written``.
 
     Their calls are counted in each text, not in the answer's own usage.
     """
@@ -180,7 +180,7 @@ async def compared(
 async def write(
     question: str, answer: Answer, choice: Selection, settings: MethodSettings, ask: Asker
 ) -> FinalText:
-    """The final answer of one choice, from its kept claims alone. Raises ModelError."""
+    """Write the final answer of one choice, from its kept claims alone. Raises ModelError."""
     claims, chosen = answer.claims, set(choice.selected)
     kept = keep(claims, choice.selected, choice.kappa, settings.centrality)
     texts = [claims[i].after if i in chosen else claims[i].text for i in kept]
@@ -189,13 +189,13 @@ async def write(
 
 
 def budgets_of(settings: MethodSettings) -> Sequence[float]:
-    """The budgets that choices are made for; by tau there is one choice."""
+    """Return the budgets that choices are made for; by tau there is one choice."""
     budgets = settings.final_budgets_percent
     return budgets if settings.tau is None else budgets[-1:]
 
 
 def line_of(budget_percent: float, kappa: float, settings: MethodSettings) -> AnswerVariant:
-    """The line that choices of a budget belong to; by tau it has none."""
+    """Return the line that choices of a budget belong to; by tau it has none."""
     budget = budget_percent if settings.tau is None else None
     return AnswerVariant(
         method="simulrag", samples=settings.samples, budget_percent=budget, kappa=kappa
@@ -203,7 +203,7 @@ def line_of(budget_percent: float, kappa: float, settings: MethodSettings) -> An
 
 
 def with_twins(by_budget: Columns, settings: MethodSettings) -> Columns:
-    """With ``without_kappa`` each column a second time, with a kappa of 0."""
+    """Add each column a second time, with a kappa of 0, where ``without_kappa`` says so."""
     if not settings.without_kappa:
         return by_budget
     twins = [  # of a kappa that is 0 the answer is the same
@@ -215,7 +215,7 @@ def with_twins(by_budget: Columns, settings: MethodSettings) -> Columns:
 
 
 def relined(choice: Selection, **changes: object) -> Selection:
-    """The same claims, chosen for a line that differs in ``changes``."""
+    """Choose the same claims for a line that differs in ``changes``."""
     line = choice.line.model_copy(update=changes)
     return choice.model_copy(update={"line": line})
 

@@ -44,7 +44,7 @@ QUERIES = 5
 
 
 async def queries(question: str, ask: Asker) -> tuple[str, ...]:
-    """The queries of all kinds, in their order, each once. Raises ModelError.
+    """Ask for the queries of all kinds, in their order, each once. Raises ModelError.
 
     The kinds are asked for in a call each, so that a reply of the wrong form is mended by itself.
     """
@@ -65,7 +65,7 @@ async def queries(question: str, ask: Asker) -> tuple[str, ...]:
 
 
 def problems_of(kind: str, proposed: list[str]) -> list[str]:
-    """What is wrong with the queries of a kind, in words that a model can act on."""
+    """Say what is wrong with the queries of a kind, in words that a model can act on."""
     most = MAX_WORDS[kind]
     problems = [
         f"'{query}' has more than {most} words" for query in proposed if len(query.split()) > most
@@ -81,7 +81,7 @@ def problems_of(kind: str, proposed: list[str]) -> list[str]:
 
 
 def _is_date(word: str) -> bool:
-    """A year, a day such as 2024-08-01 or 1/8/24, a time such as 12:30."""
+    """Tell whether a word is a year, a day (2024-08-01, 1/8/24) or a time such as 12:30."""
     parts = word.strip(".,;()").replace("/", "-").replace(":", "-").split("-")
     numbers = all(part.isdecimal() for part in parts)
     return numbers and (len(parts) > 1 or len(parts[0]) == 4)
@@ -120,7 +120,7 @@ class Planning:
 
 
 def _example(prompted: Prompted) -> dict[str, object]:
-    """The first call that the simulator names to try it with; of documents another query."""
+    """Make the first call that the simulator names to try it with; of documents another query."""
     example = prompted.example()
     if example is None:
         return {"calls": []}
@@ -132,7 +132,7 @@ def _example(prompted: Prompted) -> dict[str, object]:
 
 
 def _plan(prompted: Prompted) -> object:
-    """The same, and enough with it."""
+    """Make the same, and say that it is enough."""
     return {**_example(prompted), "more": False}
 
 
@@ -196,7 +196,7 @@ async def second_look(
     seed: int = 0,
     most: int = MAX_RUNS,
 ) -> Retrieval:
-    """The evidence with the runs, ``most`` at most, that would decide claims it left open.
+    """Add to the evidence the runs, ``most`` at most, that would decide claims it left open.
 
     A reply of no valid call, and a run that fails, leave it as it was and are told among its
     problems.
@@ -237,7 +237,7 @@ async def _looked_up(
     seed: int,
     status: RetrievalStatus,
 ) -> Retrieval:
-    """The evidence of the calls that the question, or the queries for it, make."""
+    """Gather the evidence of the calls that the question, or the queries for it, make."""
     try:
         evidence = [await simulations.run(tool, arguments, seed) for tool, arguments in calls]
     except (ArgumentError, RunError) as error:
@@ -268,7 +268,7 @@ class _Looking:
     planning: Planning | None
 
     async def all_looks(self, before: Sequence[Evidence] = ()) -> Retrieval:
-        """The evidence with what was there ``before``; a first look that fails is a failure."""
+        """Gather evidence with what was there ``before``; a first look that fails is a failure."""
         searched = DOCUMENT_TOOL in self.simulations.simulator.tools and not before
         planned = self.planning is not None
         # Without a plan what is found in documents tells what to search for next.
@@ -300,8 +300,8 @@ class _Looking:
             looks=tuple(counts) if planned else (),
         )
 
-    async def _look(self, task: Task, most: int, found: Sequence[Evidence] = ()) -> _Look:
-        """One look: its calls run; while they are refused or fail others, in ``most`` attempts."""
+    async def _look(self, task: Task, most: int, seen: Sequence[Evidence] = ()) -> _Look:
+        """Look once: run its calls; while they are refused or fail others, in ``most`` attempts."""
         simulator, planning = self.simulations.simulator, self.planning
         problems: list[str] = []
         shown: list[list[str]] = []
@@ -316,7 +316,7 @@ class _Looking:
                 question=self.question,
                 problems=problems,
                 most=None if planning is None else planning.runs,
-                **({"evidence": [one.text for one in found]} if found else {}),
+                **({"evidence": [run.text for run in seen]} if seen else {}),
             )
             shown.append(problems)
             calls: list[ProposedCall] = []
@@ -332,7 +332,7 @@ class _Looking:
 
 
 def _with(known: list[Evidence], new: Sequence[Evidence]) -> list[Evidence]:
-    """The evidence with what of the new is not among it."""
+    """Add to the evidence what of the new is not among it."""
     return [*known, *(item for at, item in enumerate(new) if item not in (*known, *new[:at]))]
 
 
@@ -345,7 +345,7 @@ def _within(calls: Sequence[ProposedCall], most: int) -> None:
 async def _run_all(
     calls: list[ProposedCall], simulations: Simulations, seed: int
 ) -> tuple[list[Evidence], list[str]]:
-    """Their evidence and what went wrong; where a call is refused none is run."""
+    """Run the calls: their evidence and what went wrong; where a call is refused none is run."""
     problems: list[str] = []
     for call in calls:
         try:

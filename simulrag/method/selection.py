@@ -41,19 +41,19 @@ class Candidates:
         return len(self.question)
 
     def part(self, indices: Sequence[int]) -> Candidates:
-        """Some of the claims, in the order given."""
+        """Return some of the claims, in the order given."""
         columns = vars(self).items()
         return Candidates(**{name: [column[i] for i in indices] for name, column in columns})
 
     @classmethod
     def pooled(cls, questions: Sequence[Candidates]) -> Candidates:
-        """The claims of several questions as one pool."""
+        """Put the claims of several questions into one pool."""
         names = [column.name for column in fields(cls)]
         return cls(**{n: [entry for own in questions for entry in getattr(own, n)] for n in names})
 
 
 def candidates_of(answers: Sequence[Answer], centrality: str = "closeness") -> Candidates:
-    """The pool of several questions' claims, in the order given; failed questions have none.
+    """Pool several questions' claims, in the order given; failed questions have none.
 
     Raises InputError where a claim has no confidence of that name.
     """
@@ -98,13 +98,13 @@ def select_among(
 
 
 def in_development(question_id: str, share: float) -> bool:
-    """Whether a question belongs to the development part, by the hash of its id."""
+    """Tell whether a question belongs to the development part, by the hash of its id."""
     digest = hashlib.sha256(f"development {question_id}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64 < share
 
 
 def confidence_before(claim: Claim, centrality: str = "closeness") -> float:
-    """The claim's confidence before verification. Raises InputError where it was not computed."""
+    """Return the confidence before verification. Raises InputError where it was not computed."""
     if centrality not in claim.confidence:
         known = ", ".join(sorted(claim.confidence)) or "none"
         raise InputError(
@@ -115,7 +115,7 @@ def confidence_before(claim: Claim, centrality: str = "closeness") -> float:
 
 
 def budget_count(budget_percent: float, claims: int) -> int:
-    """How many claims a budget buys: that share of all claims, a half rounded up.
+    """Count the claims that a budget buys: that share of all claims, a half rounded up.
 
     Raises InputError outside 0 to 100 %.
     """
@@ -133,7 +133,7 @@ def select_by_budget(
     *,
     per_question: bool = False,
 ) -> tuple[int, ...]:
-    """The least confident claims that the budget buys, by their indices, ascending.
+    """Select the least confident claims that the budget buys: their indices, ascending.
 
     - ``random``: any claims; ``verbalized``: the lowest verbalized confidence; ``uncertainty``: the
       lowest centrality; ``ue_sba``: the lowest centrality among claims inside the simulator's
@@ -163,7 +163,7 @@ def select_by_budget(
 
 @lru_cache(maxsize=64)
 def _shuffled(count: int, seed: int) -> NDArray[np.int64]:
-    """0 to ``count`` - 1 in an order that ``seed`` fixes; kept, since every budget asks for it."""
+    """Shuffle 0 to ``count`` - 1 as ``seed`` fixes; kept, since every budget asks for it."""
     order = list(range(count))
     random.Random(seed).shuffle(order)  # noqa: S311 - ties, not secrets
     shuffled = np.array(order, dtype=np.int64)
@@ -172,7 +172,7 @@ def _shuffled(count: int, seed: int) -> NDArray[np.int64]:
 
 
 def select_by_threshold(candidates: Candidates, tau: float) -> tuple[int, ...]:
-    """Claims with a confidence below ``tau``, inside the boundary.
+    """Select claims with a confidence below ``tau``, inside the boundary.
 
     This is Algorithm 1's line 12. Raw closeness moves with the number of answers and claims, so a
     ``tau`` that fits one domain need not fit another; budgets are the default.
@@ -185,7 +185,7 @@ def select_by_threshold(candidates: Candidates, tau: float) -> tuple[int, ...]:
 
 
 def kappa_from_quantile(confidences: Sequence[float], quantile: float) -> float:
-    """The confidence below which claims are dropped: a quantile of those before verification.
+    """Take the confidence below which claims are dropped: a quantile of those before verification.
 
     It is always one of ``confidences`` (the lower neighbour), so that claims which share that
     value are kept, whatever rounding does.
@@ -194,7 +194,7 @@ def kappa_from_quantile(confidences: Sequence[float], quantile: float) -> float:
 
 
 def development_kappa(pools: Sequence[Candidates], settings: MethodSettings) -> float:
-    """The given kappa, or the quantile of confidence over the development questions.
+    """Return the given kappa, or the quantile of confidence over the development questions.
 
     Those are drawn by the hash of their id, so that adding questions moves none; where none
     falls into the part (one question asked by hand), all questions are.
@@ -209,7 +209,7 @@ def development_kappa(pools: Sequence[Candidates], settings: MethodSettings) -> 
 
 
 def confidence_after(claim: Claim, selected: bool, centrality: str = "closeness") -> float:
-    """The confidence after verification, where ``selected`` says whether the claim was verified.
+    """Return the confidence after verification; ``selected`` says whether the claim was verified.
 
     Aligned and contradicted claims take 1, all others keep theirs.
     """
@@ -221,7 +221,7 @@ def confidence_after(claim: Claim, selected: bool, centrality: str = "closeness"
 def keep(
     claims: Sequence[Claim], selected: Sequence[int], kappa: float, centrality: str = "closeness"
 ) -> tuple[int, ...]:
-    """Indices of the claims whose confidence after verification is at least ``kappa``."""
+    """Return indices of the claims whose confidence after verification is at least ``kappa``."""
     verified = frozenset(selected)
     return tuple(
         index

@@ -125,7 +125,7 @@ class MethodSettings(BaseModel):
         return tuple(sorted(budgets))
 
     def for_one_question(self, budget_percent: float = 100.0) -> MethodSettings:
-        """The same for a question asked by itself: what the budget buys is verified, none compared.
+        """Set for a question asked by itself: what the budget buys is verified, none compared.
 
         At 100 % that is every claim within reach.
         """

@@ -46,7 +46,7 @@ class Simulations:
         self._fingerprints = {key: source.fingerprint() for key, source in sources.items()}
 
     async def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> Evidence:
-        """The evidence of one call. Raises ArgumentError or RunError (nothing is stored then)."""
+        """Make a call's evidence. Raises ArgumentError or RunError (nothing is stored then)."""
         validated = validate_call(self.simulator, tool, arguments)
         source = self._sources[tool]
         plain: dict[str, JsonValue] = plain_values(validated)
@@ -105,7 +105,7 @@ class NoSource:
 
 
 def _plain_outputs(simulator: Simulator, tool: str, outputs: Any) -> dict[str, JsonValue]:
-    """What a run gave, as it is stored. Raises RunError where it is not what the tool declares."""
+    """Return a run's outputs as stored. Raises RunError where the tool declares others."""
     shape = simulator.tools[tool].outputs
     try:
         plain: dict[str, JsonValue] = plain_values(outputs)

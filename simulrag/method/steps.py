@@ -73,7 +73,7 @@ class QuestionState:
 
     @contextmanager
     def ending(self) -> Iterator[None]:
-        """Around all steps: note the failure that ended them, and what was used."""
+        """Note, around all steps, the failure that ended them, and what was used."""
         try:
             yield
         except StepFailed as error:
@@ -83,7 +83,7 @@ class QuestionState:
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """A typed error in here is the question's failure at this step."""
+    """Make a typed error in here the question's failure at this step."""
     try:
         yield
     except (ModelError, SimulatorError) as error:
@@ -91,7 +91,7 @@ def step(name: str) -> Iterator[None]:
 
 
 async def retrieve_evidence(work: QuestionState, settings: MethodSettings, looks: int = 1) -> None:
-    """Step 1: the model plans tool calls, in so many looks at most, and the simulator runs."""
+    """Do step 1: the model plans tool calls, in so many looks at most, and the simulator runs."""
     with step("retrieve"):
         retrieval = await retrieve(
             work.text,
@@ -107,7 +107,7 @@ async def retrieve_evidence(work: QuestionState, settings: MethodSettings, looks
 
 
 async def sample(work: QuestionState, settings: MethodSettings) -> list[tuple[str, ...]]:
-    """Steps 2 and 3: m answers without the simulator, and the atomic claims of each."""
+    """Do steps 2 and 3: m answers without the simulator, and the atomic claims of each."""
     with step("answer"):
         texts = await closed_book_answers(work.text, work.ask, settings.samples)
     work.note(closed_book=texts)
@@ -120,19 +120,19 @@ async def sample(work: QuestionState, settings: MethodSettings) -> list[tuple[st
 
 
 async def merge(work: QuestionState, sets: Sequence[tuple[str, ...]]) -> Claims:
-    """Step 4: the claim sets as one."""
+    """Do step 4: the claim sets as one."""
     with step("merge"):
         return await merge_claims(tuple(sets), work.ask)
 
 
 async def support(work: QuestionState, merged: Claims) -> Rows:
-    """Step 5: which answer supports which claim."""
+    """Do step 5: which answer supports which claim."""
     with step("score"):
         return await support_matrix(work.answer.closed_book, merged, work.ask)
 
 
 async def boundary(work: QuestionState, merged: Claims, settings: MethodSettings) -> list[bool]:
-    """Step 7: which claims the simulator could check; none where it has no tool."""
+    """Do step 7: which claims the simulator could check; none where it has no tool."""
     simulator = work.use.simulations.simulator
     if not simulator.tools:
         return [False] * len(merged)
@@ -147,7 +147,7 @@ async def boundary(work: QuestionState, merged: Claims, settings: MethodSettings
 
 
 async def stated(work: QuestionState, merged: Claims, settings: MethodSettings) -> list[float]:
-    """The confidence that the model states, for a baseline; nothing where it is not asked."""
+    """Ask for the confidence that the model states, for a baseline, where settings say so."""
     if not settings.verbalized:
         return []
     with step("verbalize"):
@@ -166,7 +166,7 @@ def scored(
     probabilities: Sequence[float],
     centralities: Sequence[Centrality],
 ) -> tuple[Claim, ...]:
-    """Step 6: the claims with their confidence by ``centralities``."""
+    """Do step 6: the claims with their confidence by ``centralities``."""
     support_lists = [list(row) for row in rows]
     scores: dict[str, list[float]] = {
         name: claim_confidence(support_lists, name) for name in centralities
@@ -185,7 +185,7 @@ def scored(
 
 
 async def verify(work: QuestionState, indices: Sequence[int], settings: MethodSettings) -> None:
-    """Step 9: verdicts for the claims at ``indices``; none where the question has no evidence."""
+    """Do step 9: verify the claims at ``indices``, where the question has evidence."""
     context, claims = work.answer.first_look.context, list(work.answer.claims)
     if not context:
         return
@@ -205,6 +205,6 @@ async def verify(work: QuestionState, indices: Sequence[int], settings: MethodSe
 async def verify_selected(
     work: QuestionState, choices: Sequence[Selection], settings: MethodSettings
 ) -> None:
-    """Verdicts on what was chosen, where not every claim has one already."""
+    """Verify what was chosen, where not every claim has a verdict already."""
     if settings.verify == "selected":
         await verify(work, sorted({i for choice in choices for i in choice.selected}), settings)

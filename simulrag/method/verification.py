@@ -88,7 +88,7 @@ VERBALIZED_BATCH = Task(
 async def assess_boundaries(
     question: str, claims: Sequence[str], handbook: str, ask: Asker, *, claims_per_call: int
 ) -> list[bool]:
-    """One judgement a claim, in order, from the handbook; no simulator runs.
+    """Judge each claim, in order, from the handbook; no simulator runs.
 
     Raises ModelError where a call has no valid reply, so that no claim is judged by a guess.
     """
@@ -107,7 +107,7 @@ async def assess_boundaries(
 async def verbalized_confidences(
     question: str, claims: Sequence[str], ask: Asker, *, claims_per_call: int
 ) -> list[float]:
-    """The baseline score: for each claim the probability in [0, 1] that the model states."""
+    """Ask for the baseline score: of each claim the probability in [0, 1] that the model states."""
     replies = await ask_of_each(
         VERBALIZED,
         VERBALIZED_BATCH,
@@ -164,7 +164,7 @@ VERIFY_BATCH = Task("verify_batch", VerificationBatch, step="verify", stand_in=_
 async def verify_claims(
     question: str, claims: Sequence[str], context: str, ask: Asker, *, claims_per_call: int
 ) -> list[Verdict]:
-    """One verdict a claim, in order; with ``claims_per_call`` 1 each is verified by itself.
+    """Verify each claim, in order; with ``claims_per_call`` 1 each is verified by itself.
 
     A verdict depends on the claim and the context, not on who selected it; the question is shown
     because its thresholds decide classes. By itself, a call that failed is that claim's error,
@@ -193,7 +193,7 @@ async def _verify(question: str, claim: str, context: str, ask: Asker) -> Verdic
 
 
 def read_verdict(claim: str, reply: Verification) -> Verdict:
-    """What a reply means: not included, aligned, contradicted; anything else is an error."""
+    """Read a reply: not included, aligned, contradicted; anything else is an error."""
     if not reply.is_included:
         return Verdict(status="indeterminate")
     if not reply.should_update:

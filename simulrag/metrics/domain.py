@@ -13,12 +13,12 @@ from simulrag.errors import InputError
 from simulrag.judging.people import Key, Settled
 from simulrag.method.recipes import MARKED
 from simulrag.method.settings import ClaimsPerCall
-from simulrag.metrics.bill import TokenUsage
 from simulrag.metrics.exports import Exported, Pricing, no_prices
 from simulrag.metrics.frames import (
     AnswerCounts,
     FrameRows,
     LabelsOfQuestion,
+    TokenUsage,
     asked_values,
     claim_columns,
     claim_rows,
@@ -98,7 +98,7 @@ class DomainData:
     @cached_property
     def scenario(self) -> Ints:
         """The index of each answer's scenario among those of the answers."""
-        scenario_of = {one.question_id: one.scenario_id for one in self.questions}
+        scenario_of = {question.question_id: question.scenario_id for question in self.questions}
         names = [scenario_of[answer.question_id] for answer in self.answers]
         index = {name: place for place, name in enumerate(dict.fromkeys(names))}
         return np.array([index[name] for name in names], dtype=np.int64)
@@ -152,23 +152,23 @@ class DomainData:
             },
             schema_overrides={"question_id": pl.String},
         )
-        found: dict[AnswerVariant, FinalCounts] = {}
+        by_line: dict[AnswerVariant, FinalCounts] = {}
         for size in set(self.finals.select(*AnswerVariant.model_fields).iter_rows()):
             line = dict(zip(AnswerVariant.model_fields, size, strict=True))
             of_line = select(self.finals, **line).group_by("question_id").agg(counts)
             rows = answers.join(of_line, "question_id", "left", maintain_order="left")
             columns = rows.drop("question_id").cast(pl.Float64).fill_null(0)
-            found[AnswerVariant(**line)] = {column.name: column.to_numpy() for column in columns}
-        return found
+            by_line[AnswerVariant(**line)] = {column.name: column.to_numpy() for column in columns}
+        return by_line
 
     @cached_property
     def lines(self) -> tuple[AnswerVariant, ...]:
         """The final answers to measure: SimulRAG's first, of one method the largest first."""
-        found = set(self.final_counts)
+        written = set(self.final_counts)
         if not any(answer.failure is None for answer in self.answers):
             # Every method failed on all questions, which is something to show.
-            found |= {self.own_line, AnswerVariant(method="closed_book", samples=1)}
-        return tuple(sorted(found, key=_place))
+            written |= {self.own_line, AnswerVariant(method="closed_book", samples=1)}
+        return tuple(sorted(written, key=_place))
 
     @cached_property
     def own_line(self) -> AnswerVariant:
@@ -179,12 +179,12 @@ class DomainData:
 
 
 def _place(line: AnswerVariant) -> tuple[float, ...]:
-    """Of a line among the others: by its method, then the largest m, budget and kappa first."""
+    """Place a line among the others: by its method, then the largest m, budget and kappa first."""
     return FINAL.index(line.method), *(-number for number in line.size)
 
 
 def _final_texts(answer: Answer) -> dict[AnswerVariant, FinalText]:
-    """A question's final answers by line: its own, one closed-book sample if any, the baselines.
+    """Return a question's final answers by line: its own, one closed-book sample, the baselines.
 
     A failed one that is not grounded counts as the published method's at its m.
     """
@@ -193,19 +193,19 @@ def _final_texts(answer: Answer) -> dict[AnswerVariant, FinalText]:
         own = AnswerVariant(method="simulrag", samples=max(1, len(answer.closed_book)))
     line = AnswerVariant(method="closed_book", samples=1)
     alone = [FinalText(line=line, text=text) for text in answer.closed_book[:1]]
-    return {own: answer.final} | {one.line: one for one in (*alone, *answer.baselines)}
+    return {own: answer.final} | {final.line: final for final in (*alone, *answer.baselines)}
 
 
 def labels_by_question(labels: Iterable[LabelRow]) -> Mapping[str, LabelsOfQuestion]:
     """Group labels by question id. Raises InputError where two rows contradict each other."""
-    found: dict[str, dict[str, LabelValue | None]] = {}
+    grouped: dict[str, dict[str, LabelValue | None]] = {}
     for question, claim, label in labels:
-        if found.setdefault(question, {}).setdefault(claim, label) != label:
+        if grouped.setdefault(question, {}).setdefault(claim, label) != label:
             raise InputError(
                 f"labels: question '{question}' has two different judge labels for the claim "
                 f"{claim}: remove one"
             )
-    return found
+    return grouped
 
 
 def domain_data(
@@ -258,7 +258,9 @@ def domain_data(
         _check_owner("labels", name, kept)
 
     # Where nobody looked twice, RAG by several looks is input-layer RAG.
-    looked_again = any(len(one.retrieval.looks) > 1 for one in kept.values() if one.retrieval)
+    looked_again = any(
+        len(answered.retrieval.looks) > 1 for answered in kept.values() if answered.retrieval
+    )
     if not looked_again:
         counted = {name: _without_looks(counts) for name, counts in counted.items()}
     seen: set[tuple[str, AnswerVariant]] = set()
@@ -322,7 +324,7 @@ def _unmatched(
     statements: Mapping[str, Set[str]],
     labels: Mapping[str, LabelsOfQuestion],
 ) -> tuple[int, int]:
-    """How many distinct claim texts have no label, and how many labels no such text."""
+    """Count the distinct claim texts that have no label, and the labels of no such text."""
     import polars as pl
 
     texts = pl.concat(
@@ -345,7 +347,7 @@ _NO_TEXT = FinalText(line=AnswerVariant(method="simulrag", samples=1))
 
 
 def _without_texts(answer: Answer) -> Answer:
-    """What its ``AnswerCounts`` and the frames do not hold: its retrieval, and how it ended."""
+    """Keep what its ``AnswerCounts`` and the frames lack: its retrieval, and how it ended."""
     retrieval = answer.retrieval
     if retrieval is not None:
         runs = (run.model_copy(update={"outputs": {}, "text": ""}) for run in retrieval.evidence)

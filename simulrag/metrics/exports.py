@@ -82,10 +82,10 @@ def read_export(path: Path) -> Exported:
     ]
     try:
         scan = pl.scan_parquet(path)
-        told = pl.col(_TASK) if _TASK in scan.collect_schema() else pl.lit("").alias(_TASK)
+        task = pl.col(_TASK) if _TASK in scan.collect_schema() else pl.lit("").alias(_TASK)
         frame = (
             scan.filter(pl.col("kind") == "model")
-            .select(*columns, told)
+            .select(*columns, task)
             .group_by(*_NAMES, _TASK)
             .agg(pl.col("asked", "said", *Usage.model_fields).sum(), pl.len().alias("rows"))
             .sort(*_NAMES, _TASK)

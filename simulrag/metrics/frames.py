@@ -54,7 +54,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from simulrag.method.numbers import numbers
 from simulrag.method.selection import confidence_before
-from simulrag.metrics.bill import TokenUsage
 from simulrag.metrics.methods import FINAL
 from simulrag.questions.records import Template, asked_value
 from simulrag.records import (
@@ -65,6 +64,7 @@ from simulrag.records import (
     LabelValue,
     Question,
     Standing,
+    Usage,
     VerdictStatus,
     claim_hash,
 )
@@ -219,6 +219,26 @@ def final_rows(
         yield (*of_answer, *claim)
 
 
+class TokenUsage(NamedTuple):
+    """A ``Usage`` in a quarter of its memory: metrics hold some sixty of each question."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int
+    cache_write_tokens: int
+
+    @classmethod
+    def of(cls, usage: Mapping[str, Usage]) -> dict[str, TokenUsage]:
+        """Return usage by task."""
+        return {task: cls(**dict(used)) for task, used in usage.items()}
+
+    @property
+    def counted(self) -> bool:
+        """Whether the tokens are known, see ``Usage``."""
+        return self.calls == 0 or self.input_tokens + self.output_tokens > 0
+
+
 class AnswerCounts(NamedTuple):
     """What is counted of a question, and of its final texts by line: its own, then the others.
 
@@ -264,8 +284,8 @@ def asked_values(question: Question, templates: Mapping[str, Template]) -> tuple
     template = templates.get(question.template_id or "")
     if template is None or len(question.evidence) < len(template.runs):
         return ()
-    found = (asked_value(ask, question.evidence) for ask in template.asks)
-    return tuple(item.value for item in found if item is not None)
+    values = (asked_value(ask, question.evidence) for ask in template.asks)
+    return tuple(item.value for item in values if item is not None)
 
 
 def stated(values: Iterable[float], texts: Iterable[str]) -> int:
@@ -273,5 +293,5 @@ def stated(values: Iterable[float], texts: Iterable[str]) -> int:
 
     Units are not read: a value is stated in the unit that the simulator gives it in.
     """
-    said = [number for text in texts for number in numbers(text)]
-    return sum(any(number.states(value) for number in said) for value in values)
+    written = [number for text in texts for number in numbers(text)]
+    return sum(any(number.states(value) for number in written) for value in values)

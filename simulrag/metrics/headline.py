@@ -41,13 +41,12 @@ def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
     SimulRAG's at its largest m and budget, and at its smaller budgets with ``_at_25`` and the like,
     with kappa. ``factuality_paper`` is SimulRAG's where it stands beside grounded. The factuality
     of both RAG baselines stands beside them.
-    ``kappa`` is the conformal threshold, ``ece`` the expected calibration error, ``retrieval`` the
-    share of questions that made the known calls (None where no tool is called), ``calls`` those a
-    question.
+    ``ece`` is the expected calibration error, ``retrieval`` the share of questions that made the
+    known calls (None where no tool is called), ``calls`` those a question.
     """
     coverage = select(table, family="coverage", metric="questions")
     (count,), (share,) = coverage["value"].to_list(), coverage["coverage"].to_list()
-    found: Headline = {"questions": int(count), "coverage": share}
+    short: Headline = {"questions": int(count), "coverage": share}
     budget, treated = settings.headline_budget, settings.undecided
     claims = select(
         table,
@@ -57,32 +56,31 @@ def headline(table: pl.DataFrame, settings: MetricSettings) -> Headline:
         undecided=treated,
     )
     for metric in ("f1", "aupr", "auroc"):
-        found[metric] = only(claims, method=UE_SBA, metric=metric)
-    found["auroc_uncertainty"] = only(claims, method=UNCERTAINTY, metric="auroc")
+        short[metric] = only(claims, method=UE_SBA, metric=metric)
+    short["auroc_uncertainty"] = only(claims, method=UNCERTAINTY, metric="auroc")
     answers = select(table, family="answers", undecided=treated, failures="excluded")
-    found |= _final_answers(answers)
+    short |= _final_answers(answers)
     checked = select(table, method=UE_SBA, budget_percent=budget, undecided=treated)
-    found["ece"] = only(checked, family="calibration", metric="ece")
-    found["kappa"] = only(checked, family="conformal", metric="kappa")
-    found["retrieval"] = only(table, family="retrieval", metric="call")
-    found["calls"] = only(table, family="cost", step="all", metric="calls")
-    return found
+    short["ece"] = only(checked, family="calibration", metric="ece")
+    short["retrieval"] = only(table, family="retrieval", metric="call")
+    short["calls"] = only(table, family="cost", step="all", metric="calls")
+    return short
 
 
 def _final_answers(answers: pl.DataFrame) -> Headline:
-    found: Headline = {}
+    short: Headline = {}
     grounded = bool(_largest_m(answers, GROUNDED, "factuality"))
     for metric in ("informativeness", "factuality"):
         lines = _largest_m(answers, GROUNDED if grounded else SIMULRAG, metric)
         for place, (budget, value) in enumerate(lines):
-            found[f"{metric}_at_{budget:g}" if place else metric] = value
+            short[f"{metric}_at_{budget:g}" if place else metric] = value
     if grounded:
         for place, (budget, value) in enumerate(_largest_m(answers, SIMULRAG, "factuality")):
-            found[f"factuality_paper_at_{budget:g}" if place else "factuality_paper"] = value
+            short[f"factuality_paper_at_{budget:g}" if place else "factuality_paper"] = value
     for method in ("input_rag", "output_rag"):
         lines = _largest_m(answers, method, "factuality")
-        found[f"factuality_{method}"] = lines[0][1] if lines else None
-    return found
+        short[f"factuality_{method}"] = lines[0][1] if lines else None
+    return short
 
 
 def _largest_m(answers: pl.DataFrame, method: str, metric: str) -> list[tuple[float, float | None]]:
@@ -144,8 +142,8 @@ def sample(data: DomainData, *, resamples: int, stream: str) -> Sample:
         headline = (setting.method, setting.budget_percent) == (UE_SBA, settings.headline_budget)
         if not headline or setting.reason:
             continue
-        found = measure(ranked_claims(data, setting, settings.undecided), weights)
-        values = {name: found[name] for name in CLAIM_LEVEL}
+        measured = measure(ranked_claims(data, setting, settings.undecided), weights)
+        values = {name: measured[name] for name in CLAIM_LEVEL}
     finals = final_answer_values(data, weights, settings.undecided)
     return Sample(data.scenarios, values | {name: finals[name] for name in ANSWER_LEVEL})
 

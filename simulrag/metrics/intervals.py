@@ -76,24 +76,24 @@ def estimates(rows: Sequence[Floats], scenarios: int, undefined: Sequence[str]) 
     bounds = np.full((2, len(table)), np.nan)
     if scenarios > 1 and whole.any():
         bounds[:, whole] = np.quantile(table[whole, 1:], _LEVELS, axis=1)
-    found: list[Estimate] = []
+    results: list[Estimate] = []
     for index, values in enumerate(table):
         if not finite[index, 0]:
-            found.append(Estimate(None, reason=undefined[index]))
+            results.append(Estimate(None, reason=undefined[index]))
             continue
         value = float(values[0])
         if scenarios < 2:
-            found.append(Estimate(value, reason="no interval: one scenario only"))
+            results.append(Estimate(value, reason="no interval: one scenario only"))
             continue
         if not whole[index]:
             resampled = values[1:][finite[index, 1:]]
             if len(resampled) < _MIN_DEFINED * (len(values) - 1):
                 reason = "no interval: undefined in most resamples"
-                found.append(Estimate(value, reason=reason))
+                results.append(Estimate(value, reason=reason))
                 continue
             bounds[:, index] = np.quantile(resampled, _LEVELS)
-        found.append(Estimate(value, float(bounds[0, index]), float(bounds[1, index])))
-    return found
+        results.append(Estimate(value, float(bounds[0, index]), float(bounds[1, index])))
+    return results
 
 
 def mean_estimate(

@@ -121,7 +121,7 @@ class ClaimPool:
             question=self.question.tolist(),
             confidence=self.confidence[centrality].tolist(),
             verbalized=[None if np.isnan(value) else value for value in self.verbalized.tolist()],
-            boundary=[None if one == _NOT_ASKED else one == 1 for one in self.boundary.tolist()],
+            boundary=[None if code == _NOT_ASKED else code == 1 for code in self.boundary.tolist()],
             checkable=self.checkable.tolist(),
         )
 

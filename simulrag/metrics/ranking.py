@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +27,6 @@ _DECIMALS = 9
 # With more distinct scores than this, neighbouring ones are joined in the resamples alone: their
 # spread around the exact value is kept, and memory and time no longer grow with claims squared.
 _FINE = 400
-
-# Up to so many scenarios a dense table of scenarios x groups is faster than a sparse one.
-_DENSE = 100
 
 # A distance of precision and recall that is larger by less is as close; F1 decides between such.
 _CLOSE = 1e-9
@@ -64,7 +61,8 @@ def measure(ranked: RankedClaims, weights: Floats) -> dict[str, Floats]:
         if groups <= _FINE:
             pooled = _pooled(ranked, group, weights)
         else:
-            exact = _pooled(ranked, group, weights[:1])
+            whole = replace(ranked, scenario=np.zeros_like(ranked.scenario))
+            exact = _pooled(whole, group, np.ones((1, 1)))
             coarse = _pooled(ranked, _coarse(group, groups), weights)
             pooled = {name: coarse[name] - coarse[name][0] + exact[name][0] for name in POOLED}
         return {**pooled, **_within(ranked, group, weights)}
@@ -72,8 +70,8 @@ def measure(ranked: RankedClaims, weights: Floats) -> dict[str, Floats]:
 
 def score_levels(scores: Floats) -> Ints:
     """Group the claims by score, best first; equal scores share a group."""
-    found: Ints = np.unique(-np.round(scores, _DECIMALS), return_inverse=True)[1]
-    return found
+    levels: Ints = np.unique(-np.round(scores, _DECIMALS), return_inverse=True)[1]
+    return levels
 
 
 def _coarse(group: Ints, groups: int) -> Ints:
@@ -86,25 +84,16 @@ def _coarse(group: Ints, groups: int) -> Ints:
     # The middle of a group's ranks says which part it falls into; a large one fills a part alone.
     middle = np.cumsum(sizes) - sizes / 2
     part = (middle // share).astype(np.int64) * 2 + (sizes > share)
-    found: Ints = np.unique(np.maximum.accumulate(part), return_inverse=True)[1][group]
-    return found
+    joined: Ints = np.unique(np.maximum.accumulate(part), return_inverse=True)[1][group]
+    return joined
 
 
 def _pooled(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Floats]:
-    """The metrics over all claims: true and false weight a group, the best score first."""
+    """Compute the metrics over all claims: true and false weight a group, the best score first."""
     groups = int(group.max()) + 1
     resamples, scenarios = weights.shape
-    found = {name: np.empty(resamples) for name in POOLED}
+    metrics = {name: np.empty(resamples) for name in POOLED}
     rows = max(1, _PART // groups)
-    if scenarios > _DENSE:
-        true, false = _sparse(ranked, group, weights)
-        for start in range(0, resamples, rows):
-            at = slice(start, start + rows)
-            hits = np.cumsum(true[at], axis=1)
-            taken = hits + np.cumsum(false[at], axis=1)
-            wins = (false[at] * (hits - true[at] / 2)).sum(axis=1)
-            _fill(found, at, _Resamples(true[at], hits, taken, wins))
-        return found
     shape = (scenarios, groups)
     cell = ranked.scenario * groups + group
     all_ = np.bincount(cell, minlength=scenarios * groups).reshape(shape).astype(float)
@@ -117,23 +106,8 @@ def _pooled(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
         drawn = weights[at]
         wins = ((drawn @ pairs) * drawn).sum(axis=1)
         part = _Resamples(drawn @ hit, drawn @ hit_above, drawn @ taken_above, wins)
-        _fill(found, at, part)
-    return found
-
-
-def _sparse(ranked: RankedClaims, group: Ints, weights: Floats) -> tuple[Floats, Floats]:
-    """True and false weight, resamples x groups, where scenarios are many."""
-    from scipy import sparse
-
-    shape = (int(group.max()) + 1, weights.shape[1])
-
-    def total(mask: NDArray[np.bool_]) -> Floats:
-        ones = np.ones(int(mask.sum()))
-        counts = sparse.csr_array((ones, (group[mask], ranked.scenario[mask])), shape=shape)
-        summed: Floats = counts @ weights.T
-        return np.ascontiguousarray(summed.T)
-
-    return total(ranked.true), total(~ranked.true)
+        _fill(metrics, at, part)
+    return metrics
 
 
 class _Resamples(NamedTuple):
@@ -148,8 +122,8 @@ class _Resamples(NamedTuple):
     wins: Floats
 
 
-def _fill(found: dict[str, Floats], at: slice, part: _Resamples) -> None:
-    """The metrics of some resamples."""
+def _fill(metrics: dict[str, Floats], at: slice, part: _Resamples) -> None:
+    """Compute the metrics of some resamples."""
     true, hits, taken, wins = part
     positives, every = hits[:, -1], taken[:, -1]
     # Where nothing is taken nothing is hit, and the precision is 0.
@@ -165,13 +139,13 @@ def _fill(found: dict[str, Floats], at: slice, part: _Resamples) -> None:
         "aupr": np.einsum("rg,rg->r", true, precision) / positives,
     }
     for name, value in values.items():
-        found[name][at] = np.where(undefined, np.nan, value)
-    found["auroc"][at] = wins / (positives * (every - positives))
-    found["true_share"][at] = positives / every
+        metrics[name][at] = np.where(undefined, np.nan, value)
+    metrics["auroc"][at] = wins / (positives * (every - positives))
+    metrics["true_share"][at] = positives / every
 
 
 def _balanced(hits: Floats, taken: Floats, precision: Floats) -> Ints:
-    """Where precision and recall are closest; of about equally close ones the best F1."""
+    """Find where precision and recall are closest; of about equally close ones the best F1."""
     positives = hits[:, -1:]
     # Once as many are taken as are true, recall exceeds precision by ever more: look no further.
     enough = bisect_left(
@@ -191,7 +165,7 @@ def _balanced(hits: Floats, taken: Floats, precision: Floats) -> Ints:
 
 
 def _within(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Floats]:
-    """Each question's AUROC and AUPR, averaged with the weight of its scenario."""
+    """Average each question's AUROC and AUPR with the weight of its scenario."""
     questions, row = np.unique(ranked.question, return_inverse=True)
     groups = int(group.max()) + 1
     cells, cell = np.unique(row * groups + group, return_inverse=True)
@@ -200,7 +174,7 @@ def _within(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
     size = np.bincount(cell, minlength=len(cells)).astype(float)
     first = np.searchsorted(owner, np.arange(len(questions)))
 
-    hits, taken = running_within(true, first, owner), running_within(size, first, owner)
+    hits, taken = _running_within(true, first, owner), _running_within(size, first, owner)
     positives = np.bincount(owner, weights=true)
     negatives = np.bincount(owner, weights=size) - positives
     wins = np.bincount(owner, weights=(size - true) * (hits - true / 2))
@@ -214,7 +188,7 @@ def _within(ranked: RankedClaims, group: Ints, weights: Floats) -> dict[str, Flo
     return {name: _mean(value, weights, scenario, negatives > 0) for name, value in values.items()}
 
 
-def running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
+def _running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
     """Sum ``values`` up, from anew where another owner's begin.
 
     ``owner``: ascending, one entry a value; ``first``: where each owner's values begin.
@@ -225,9 +199,9 @@ def running_within(values: Floats, first: Ints, owner: Ints) -> Floats:
 
 
 def _mean(values: Floats, weights: Floats, scenario: Ints, mixed: NDArray[np.bool_]) -> Floats:
-    """The mean of the questions' values, each with the weight of its scenario, a resample each."""
+    """Average the questions' values, each with the weight of its scenario, a resample each."""
     defined = np.isfinite(values) & mixed
     where, count = scenario[defined], weights.shape[1]
     total = weights @ np.bincount(where, weights=values[defined], minlength=count)
-    found: Floats = total / (weights @ np.bincount(where, minlength=count).astype(float))
-    return found
+    means: Floats = total / (weights @ np.bincount(where, minlength=count).astype(float))
+    return means

@@ -48,7 +48,11 @@ class BudgetedMethod:
     def share_spent(self) -> float | None:
         """Selected claims by all claims, the mean over seeds; None without claims."""
         claims = len(self.scores)
-        return sum(len(one) / claims for one in self.chosen) / len(self.chosen) if claims else None
+        return (
+            sum(len(chosen) / claims for chosen in self.chosen) / len(self.chosen)
+            if claims
+            else None
+        )
 
 
 def stated_scores(pool: ClaimPool) -> Floats:
@@ -79,10 +83,10 @@ def _plan(
 
     def chosen(method: str, budget: int, seed: int) -> NDArray[np.int32]:
         if SELECTION[method] not in ("random", "verbalized"):
-            return _select(candidates, method, budget, seed, settings)
+            return _select(candidates, method, budget, seed)
         key = (SELECTION[method], budget, seed)
         if key not in shared:  # neither looks at centralities
-            shared[key] = _select(candidates, method, budget, seed, settings)
+            shared[key] = _select(candidates, method, budget, seed)
         return shared[key]
 
     yield BudgetedMethod(NO_RAG, 0, (chosen(RANDOM, 0, settings.seed),), confidence)
@@ -104,13 +108,9 @@ def _plan(
     yield BudgetedMethod(ALL_RAG, 100, everything, confidence, reason)
 
 
-def _select(
-    candidates: Candidates, method: str, budget: int, seed: int, settings: MetricSettings
-) -> NDArray[np.int32]:
-    found = select_by_budget(
-        candidates, SELECTION[method], budget, seed, per_question=settings.per_question
-    )
-    return np.array(found, dtype=np.int32)  # a hundred such are held
+def _select(candidates: Candidates, method: str, budget: int, seed: int) -> NDArray[np.int32]:
+    chosen = select_by_budget(candidates, SELECTION[method], budget, seed)
+    return np.array(chosen, dtype=np.int32)  # a hundred such are held
 
 
 def ranked_claims(

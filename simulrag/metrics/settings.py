@@ -42,15 +42,6 @@ class MetricSettings(BaseModel):
         default="excluded",
         description="claims the judge left undecided: excluded or false, in summary and figures",
     )
-    alpha: float = Field(
-        default=0.1,
-        gt=0,
-        lt=1,
-        description="share of false claims that conformal kappa allows among a question's kept",
-    )
-    per_question: bool = Field(
-        default=False, description="spend the budget within each question instead of pooled"
-    )
     all_selected_one: bool = Field(
         default=False,
         description="confidence 1 for every selected claim (Algorithm 1, line 18, as printed)",

@@ -31,9 +31,6 @@ boundary
 calibration
     ece, and reliability by [bin] (value: the share of true claims, [x]: their mean confidence),
     by method, budget_percent, centrality (or "verbalized"), undecided.
-conformal
-    kappa, held_out_precision, held_out_precision_pooled, held_out_kept, held_out_questions by the
-    same, and [alpha].
 precision_recall
     precision at the recall [x] by method and budget_percent, of the leading variant only: the
     centrality and treatment of undecided claims that params.yaml names.
@@ -290,15 +287,15 @@ class Pair:
 def compared(
     pairs: Sequence[Pair], metrics: Sequence[str], scenarios: int
 ) -> Iterator[Measurement]:
-    """For every metric and pair the difference, and by how many percent ours is larger."""
+    """Yield for every metric and pair the difference, and by how many percent ours is larger."""
     for metric in metrics:
         gaps = [pair.ours[metric] - pair.theirs[metric] for pair in pairs]
         gains = [relative_gain(pair.ours[metric], pair.theirs[metric]) for pair in pairs]
         raw = [two_sided_p(gap, scenarios) if scenarios > 1 else None for gap in gaps]
         reasons = [pair.reason or "undefined for one of the two" for pair in pairs]
-        found = estimates([*gaps, *gains], scenarios, [*reasons, *reasons])
+        results = estimates([*gaps, *gains], scenarios, [*reasons, *reasons])
         for index, (pair, adjusted) in enumerate(zip(pairs, holm(raw), strict=True)):
             place = replace(pair.row, metric=metric)
             tested = {**place.more, "p": raw[index], "p_holm": adjusted}
-            yield filled(place, found[index], unit="difference", more=tested)
-            yield filled(place, found[index + len(pairs)], unit="percent")
+            yield filled(place, results[index], unit="difference", more=tested)
+            yield filled(place, results[index + len(pairs)], unit="percent")

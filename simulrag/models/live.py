@@ -222,7 +222,7 @@ class Outage:
         self._down = ""
 
     def check(self) -> None:
-        """Raises ProviderDown once the provider is known to be down."""
+        """Raise ProviderDown once the provider is known to be down."""
         if self._down:
             raise ProviderDown(self._down)
 

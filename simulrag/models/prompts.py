@@ -67,7 +67,7 @@ class Prompts:
         return sorted({file.name.removesuffix(_SUFFIX) for file in files})
 
     def require(self, tasks: Iterable[str]) -> None:
-        """Raises InputError for a task of params.yaml that has no prompt."""
+        """Raise InputError for a task of params.yaml that has no prompt."""
         known = self.tasks()
         for task in sorted(tasks):
             if task not in known:

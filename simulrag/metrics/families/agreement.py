@@ -37,12 +37,12 @@ def agreement(data: DomainData) -> Iterator[Measurement]:
     undecided claims are offered to people first, so the last line leaves them out. The three labels
     are categories of equal distance. No row where nobody labelled.
     """
-    scenario_of = {one.question_id: one.scenario_id for one in data.questions}
+    scenario_of = {asked.question_id: asked.scenario_id for asked in data.questions}
     # Only scenarios in which people labelled are resampled.
     asked = sorted({scenario_of[question] for question, _ in data.settled})
     index = {name: place for place, name in enumerate(asked)}
     scenario = {name: index[of] for name, of in scenario_of.items() if of in index}
-    groups = [one for one in data.settled.values() if len(one.given) >= LABELERS_PER_CLAIM]
+    groups = [group for group in data.settled.values() if len(group.given) >= LABELERS_PER_CLAIM]
     settings = data.settings
     weights = scenario_weights(len(asked), settings.bootstrap, settings.seed, data.domain)
 
@@ -52,9 +52,9 @@ def agreement(data: DomainData) -> Iterator[Measurement]:
 
     if groups:
         counts = np.array(
-            [[sum(g.label == value for g in one.given) for value in _VALUES] for one in groups]
+            [[sum(g.label == value for g in group.given) for value in _VALUES] for group in groups]
         )
-        where = np.array([scenario[one.first.question_id] for one in groups])
+        where = np.array([scenario[group.first.question_id] for group in groups])
         raters = counts.sum(axis=1)
         whole = raters == int(np.bincount(raters).argmax())
         share = equal_pairs(counts, weights[:, where])
@@ -63,8 +63,8 @@ def agreement(data: DomainData) -> Iterator[Measurement]:
         yield row(PEOPLE, "fleiss_kappa", kappa, int(whole.sum()), _ONE_LABEL)
     for between, pairs in _pairs(data):
         confusion = np.zeros((len(asked), len(_VALUES), len(_VALUES)))
-        for question, one, other in pairs:
-            confusion[scenario[question], _VALUES.index(one), _VALUES.index(other)] += 1
+        for question, first, second in pairs:
+            confusion[scenario[question], _VALUES.index(first), _VALUES.index(second)] += 1
         tables = np.tensordot(weights, confusion, axes=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             equal = np.trace(tables, axis1=1, axis2=2) / tables.sum(axis=(1, 2))
@@ -74,19 +74,19 @@ def agreement(data: DomainData) -> Iterator[Measurement]:
 
 def _pairs(data: DomainData) -> Iterator[tuple[str, list[Said]]]:
     """Who is compared, and on each shared claim: the question and the two labels."""
-    said = {
-        key: {one.annotator: one.label for one in group.given}
+    labelled = {
+        key: {row.annotator: row.label for row in group.given}
         for key, group in data.settled.items()
     }
-    names = sorted({name for labels in said.values() for name in labels})
-    for one, other in combinations(names, 2):
+    names = sorted({name for labels in labelled.values() for name in labels})
+    for first, second in combinations(names, 2):
         shared = [
-            (question, labels[one], labels[other])
-            for (question, _), labels in said.items()
-            if one in labels and other in labels
+            (question, labels[first], labels[second])
+            for (question, _), labels in labelled.items()
+            if first in labels and second in labels
         ]
         if shared:
-            yield f"{one} and {other}", shared
+            yield f"{first} and {second}", shared
     judged = [
         (key[0], label, group.label)
         for key, group in data.settled.items()

@@ -79,7 +79,7 @@ def final_answer_values(
 
 
 def _counts(data: DomainData, line: AnswerVariant) -> FinalCounts:
-    """A line's counts; of a line that nobody wrote, nothing is complete."""
+    """Return a line's counts; of a line that nobody wrote, nothing is complete."""
     nothing = np.zeros(len(data.answers))
     return data.final_counts.get(line) or dict.fromkeys(FINAL_COUNTS, nothing)
 
@@ -87,7 +87,7 @@ def _counts(data: DomainData, line: AnswerVariant) -> FinalCounts:
 def _metrics(
     counts: FinalCounts, weights: Floats, undecided: Undecided, failures: str
 ) -> dict[str, Floats]:
-    """Each metric for each resample; NaN where undefined. ``weights``: resamples x answers."""
+    """Compute each metric a resample; NaN where undefined. ``weights``: resamples x answers."""
     shown = counts["true"] + counts["false"]
     if undecided == "false":
         shown = shown + counts["undecided"]
@@ -120,7 +120,7 @@ def _metrics(
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    """0 where there is nothing to take a share of."""
+    """Divide; 0 where there is nothing to take a share of."""
     return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
@@ -134,7 +134,7 @@ def _rows(
     if failures == "zero":
         reasons |= _NOT_ZERO
     values = _metrics(counts, weights, undecided, failures)
-    found = estimates(
+    results = estimates(
         [values[name] for name in METRICS], data.scenarios, [reasons[name] for name in METRICS]
     )
     place = replace(
@@ -145,7 +145,7 @@ def _rows(
         failures=failures,
     )
     taken = np.ones(questions) if failures == "zero" else counts["complete"]
-    for name, result in zip(METRICS, found, strict=True):
+    for name, result in zip(METRICS, results, strict=True):
         here = place
         if name == "completeness":
             n = int((taken * (counts["asked"] > 0)).sum())
@@ -156,7 +156,7 @@ def _rows(
 def _compare(
     data: DomainData, ours: AnswerVariant, full: int, weights: Floats, undecided: Undecided
 ) -> Iterator[Measurement]:
-    """A line of ours minus each baseline, on the questions that both completed."""
+    """Compare a line of ours with each baseline, on the questions that both completed."""
     mine, pairs = _counts(data, ours), []
     published = _largest_published(data)
     for line in data.lines:
@@ -191,7 +191,7 @@ def _compare(
 
 
 def _largest_published(data: DomainData) -> AnswerVariant | None:
-    """The published method at its largest m and budget."""
+    """Find the published method at its largest m and budget."""
     published = [line for line in data.lines if line.method == "simulrag"]
     return max(published, key=lambda line: line.size, default=None)
 
@@ -206,17 +206,20 @@ _COUNTS: dict[str, LabelValue | None] = {
 
 @metric("standings")
 def standings(data: DomainData) -> Iterator[Measurement]:
-    """Of every line that marks what it says, by standing: statements by label, and ``true_share``.
+    """Count the statements of every line that marks them, by standing and label; ``true_share``.
 
     ``true_share``: true ones by true and false ones. The label is that of the statement.
     """
     for line in data.lines:
-        said = [
-            one.texts[line].standings if line in one.texts else Counter() for one in data.counted
+        standings_of = [
+            counts.texts[line].standings if line in counts.texts else Counter()
+            for counts in data.counted
         ]
         for standing in STANDINGS:
             keys = [(standing, label) for label in _COUNTS.values()]
-            counts = np.array([[counted[key] for key in keys] for counted in said], dtype=float)
+            counts = np.array(
+                [[counted[key] for key in keys] for counted in standings_of], dtype=float
+            )
             if not counts.any():
                 continue
             place = replace(

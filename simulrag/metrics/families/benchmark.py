@@ -26,15 +26,17 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
     ``with_evidence``: complete questions for which a simulator run, or a passage, was there to
     verify with; ``checked``: those of which the evidence decided a claim.
     """
-    published = {one.question_id for one in data.questions if one.source == "published"}
+    published = {
+        question.question_id for question in data.questions if question.source == "published"
+    }
     complete = [answer for answer in data.answers if answer.failure is None]
     replayed = sum(
-        one.retrieval is not None
-        and one.retrieval.status == "oracle"
-        and one.question_id in published
-        for one in complete
+        answer.retrieval is not None
+        and answer.retrieval.status == "oracle"
+        and answer.question_id in published
+        for answer in complete
     )
-    with_evidence = sum(bool(one.evidence) for one in complete)
+    with_evidence = sum(bool(answer.evidence) for answer in complete)
     for name, count in (
         ("questions", len(data.answers)),
         ("completed", len(complete)),
@@ -43,7 +45,7 @@ def coverage(data: DomainData) -> Iterator[Measurement]:
         ("labels_unknown", data.labels_unknown),
         ("replayed", replayed),
         ("with_evidence", with_evidence),
-        ("checked", sum(one.verified for one in complete)),
+        ("checked", sum(answer.verified for answer in complete)),
     ):
         yield Measurement(
             family="coverage",
@@ -70,15 +72,19 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
     hold a value in the known tool calls, over the questions whose calls are known. The names are
     those of the published table.
     """
-    scenarios = list(dict.fromkeys(one.scenario_id for one in data.questions))
+    scenarios = list(dict.fromkeys(question.scenario_id for question in data.questions))
     index_of = {name: index for index, name in enumerate(scenarios)}
     settings = data.settings
     weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, data.domain)
     counts: tuple[tuple[str, Callable[[Question], int | None], str], ...] = (
-        ("answer_words", lambda one: len(one.reference_answer.split()), "undefined: no question"),
-        ("claims", lambda one: _claims(one, "quantitative", "qualitative"), _NO_CLAIMS),
-        ("quantitative_claims", lambda one: _claims(one, "quantitative"), _NO_CLAIMS),
-        ("qualitative_claims", lambda one: _claims(one, "qualitative"), _NO_CLAIMS),
+        (
+            "answer_words",
+            lambda question: len(question.reference_answer.split()),
+            "undefined: no question",
+        ),
+        ("claims", lambda question: _claims(question, "quantitative", "qualitative"), _NO_CLAIMS),
+        ("quantitative_claims", lambda question: _claims(question, "quantitative"), _NO_CLAIMS),
+        ("qualitative_claims", lambda question: _claims(question, "qualitative"), _NO_CLAIMS),
         ("tool_parameters", _parameters, _NO_CALLS),
     )
     if any(map(_open, data.questions)):
@@ -96,17 +102,17 @@ def benchmark(data: DomainData) -> Iterator[Measurement]:
         yield filled(place, result, metric=name, n=len(known), coverage=share)
 
 
-def _claims(one: Question, *kinds: str) -> int | None:
-    """Of these kinds; None without any claim that evidence backs."""
-    backed = [claim.kind for claim in one.reference_claims if claim.source == "evidence"]
+def _claims(question: Question, *kinds: str) -> int | None:
+    """Count the claims of these kinds; None without any claim that evidence backs."""
+    backed = [claim.kind for claim in question.reference_claims if claim.source == "evidence"]
     return sum(kind in kinds for kind in backed) if backed else None
 
 
-def _open(one: Question) -> int:
-    return sum(claim.source == "open" for claim in one.reference_claims)
+def _open(question: Question) -> int:
+    return sum(claim.source == "open" for claim in question.reference_claims)
 
 
-def _parameters(one: Question) -> int | None:
-    if not one.calls:
+def _parameters(question: Question) -> int | None:
+    if not question.calls:
         return None
-    return sum(value is not None for call in one.calls for value in call.arguments.values())
+    return sum(value is not None for call in question.calls for value in call.arguments.values())

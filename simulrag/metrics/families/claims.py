@@ -69,13 +69,14 @@ def _rows(
     undecided: Undecided,
 ) -> Iterator[Measurement]:
     lines = [(setting, name) for setting in plan for name in METRICS]
-    found = iter(
+    results = iter(
         estimates(
-            [values[one.method, one.budget_percent][0][name] for one, name in lines],
+            [values[setting.method, setting.budget_percent][0][name] for setting, name in lines],
             data.scenarios,
             [
-                one.reason or _undefined(name, values[one.method, one.budget_percent][1])
-                for one, name in lines
+                setting.reason
+                or _undefined(name, values[setting.method, setting.budget_percent][1])
+                for setting, name in lines
             ],
         )
     )
@@ -91,7 +92,7 @@ def _rows(
         )
         count = values[setting.method, setting.budget_percent][1]
         for name in METRICS:
-            yield filled(place, next(found), metric=name, n=count)
+            yield filled(place, next(results), metric=name, n=count)
         spent = None if setting.reason else setting.share_spent
         reason = (setting.reason or "undefined: no claim") if spent is None else ""
         yield filled(place, Estimate(spent, reason=reason), metric="share_spent", n=len(data.pool))
@@ -115,7 +116,7 @@ def _compare(
     undecided: Undecided,
 ) -> Iterator[Measurement]:
     """UE+SBA minus each baseline; Holm over baselines and budgets."""
-    reasons = {(one.method, one.budget_percent): one.reason for one in plan}
+    reasons = {(setting.method, setting.budget_percent): setting.reason for setting in plan}
     pairs = []
     for name in BASELINES:
         for budget in data.settings.budgets_percent:

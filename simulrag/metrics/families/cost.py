@@ -1,15 +1,17 @@
-"""What answering cost, and what each method would cost by itself.
+"""What answering cost, what each method would cost by itself, and what each stage spent.
 
 Experiments verify every claim once and take every method x budget from that. A method by itself
 would pay for its own steps and its own selection only: counted here by step, a question, from the
 usage that the answers record, paid for now or replayed. Failed questions cost too. Clock time is in
 no record, because records are the same on every machine; prices are no part of them either.
+
+What a stage spent is counted by model, in calls, tokens and money from the price table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from operator import sub
 from statistics import fmean
@@ -19,19 +21,96 @@ import numpy as np
 from simulrag.method.paper import SAMPLED
 from simulrag.method.recipes import FinalKind, final_kinds, recipe_of
 from simulrag.method.settings import ClaimsPerCall
-from simulrag.metrics.bill import ALL, TokenUsage, UsageTotals
 from simulrag.metrics.domain import DomainData
-from simulrag.metrics.exports import Estimated
+from simulrag.metrics.exports import UNCOUNTED, Estimated, ModelCalls
 from simulrag.metrics.families import metric
-from simulrag.metrics.frames import AnswerCounts
+from simulrag.metrics.frames import AnswerCounts, TokenUsage
 from simulrag.metrics.intervals import Ints
 from simulrag.metrics.methods import NO_RAG, RANKED_BY
 from simulrag.metrics.selections import BudgetedMethod, plans_of
-from simulrag.metrics.table import Measurement
-from simulrag.records import Answer, AnswerVariant
+from simulrag.metrics.table import ESTIMATED, Measurement
+from simulrag.records import Answer, AnswerVariant, Usage
 
 PAPER = recipe_of("paper").final
 KINDS = final_kinds()
+SIMULATOR = "simulator"
+RUNS = "simulator_runs"
+ALL = "all"
+MAIN_TOKENS = ("input_tokens", "output_tokens")
+TOKENS = tuple(name for name in Usage.model_fields if name != "calls")
+
+
+@dataclass
+class _Line:
+    amounts: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(Usage.model_fields, 0.0)
+    )
+    estimated: dict[str, float] = field(default_factory=dict)
+    uncounted: bool = False
+    no_estimate: bool = False
+
+    def take(self, other: _Line) -> None:
+        for mine, theirs in ((self.amounts, other.amounts), (self.estimated, other.estimated)):
+            for name, amount in theirs.items():
+                mine[name] = mine.get(name, 0.0) + amount
+        self.uncounted |= other.uncounted
+        self.no_estimate |= other.no_estimate
+
+
+@dataclass
+class UsageTotals:
+    """Amounts by step, summed over questions; fractions where a shared call is split.
+
+    ``estimates``: calls and tokens by task, from which tokens are estimated that nobody counted.
+    """
+
+    estimates: Mapping[str, Estimated] = field(default_factory=dict)
+    steps: dict[str, _Line] = field(default_factory=dict)
+    runs: int = 0
+
+    def add(self, task: str, usage: TokenUsage, share: float = 1.0, *, step: str = "") -> None:
+        """Add a share of a task's usage to a step, by default the task."""
+        if share <= 0:
+            return
+        line = self.steps.setdefault(step or task, _Line())
+        for name in Usage.model_fields:
+            line.amounts[name] += share * getattr(usage, name)
+        line.uncounted |= not usage.counted
+        known = self.estimates.get(task)
+        if usage.calls and known is not None:
+            calls = share * usage.calls / known.calls
+            for name in MAIN_TOKENS:
+                amount = calls * getattr(known, name)
+                line.estimated[name] = line.estimated.get(name, 0.0) + amount
+        elif usage.calls:
+            line.no_estimate = True
+
+    def rows(self, place: Measurement, questions: int) -> Iterator[Measurement]:
+        """Yield rows by step and one for all, as means a question; nothing without questions.
+
+        Tokens that nobody counted have no value; their estimates stand beside them.
+        """
+        if not questions:
+            return
+        total = _Line()
+        for line in self.steps.values():
+            total.take(line)
+        for step, line in [*sorted(self.steps.items()), (ALL, total)]:
+            here = replace(place, step=step, n=questions)
+            yield from _rows(here, line, questions)
+        for step in (SIMULATOR, ALL) if self.runs else (ALL,):
+            yield replace(place, step=step, metric=RUNS, n=questions, value=self.runs / questions)
+
+
+def _rows(place: Measurement, line: _Line, questions: int) -> Iterator[Measurement]:
+    for name, amount in line.amounts.items():
+        if name not in TOKENS or not line.uncounted:
+            yield replace(place, metric=name, value=amount / questions)
+        elif name in MAIN_TOKENS:
+            yield replace(place, metric=name, reason=UNCOUNTED)
+    if line.uncounted and not line.no_estimate:
+        for name, amount in line.estimated.items():
+            yield replace(place, metric=name + ESTIMATED, value=amount / questions)
 
 
 def _estimates(data: DomainData) -> Mapping[str, Estimated]:
@@ -54,7 +133,7 @@ def cost(data: DomainData) -> Iterator[Measurement]:
 
 @metric("method_cost")
 def method_cost(data: DomainData) -> Iterator[Measurement]:
-    """A row a step for every method x budget of the claim level, and for every final answer.
+    """Yield a row a step for every method x budget of the claim level, and every final answer.
 
     A verification or boundary call is counted for as many claims as one holds. ``chain``: the
     longest sequence of calls that wait for one another, of a final answer. Methods that cannot be
@@ -99,7 +178,7 @@ def _of_selection(data: DomainData, setting: BudgetedMethod) -> UsageTotals:
 
 
 def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, TokenUsage]:
-    """What writing the published method's answer took; the answer itself may be another's."""
+    """Return what writing the published method's answer took; the answer may be another's."""
     for place, (line, text) in enumerate(counted.texts.items()):
         if line.method == PAPER.method and line.samples == samples:
             usage = text.usage if place else counted.usage
@@ -108,7 +187,7 @@ def _written_from_claims(counted: AnswerCounts, samples: int) -> Mapping[str, To
 
 
 def _of_answers(data: DomainData) -> dict[AnswerVariant, UsageTotals]:
-    """The answer's own final text, one sample by itself, and the baselines'."""
+    """Charge the answer's own final text, one sample by itself, and the baselines'."""
     bills: dict[AnswerVariant, UsageTotals] = {}
     for answer, counted in zip(data.answers, data.counted, strict=True):
         for place, (line, text) in enumerate(counted.texts.items()):
@@ -123,7 +202,7 @@ def _of_answers(data: DomainData) -> dict[AnswerVariant, UsageTotals]:
 
 
 def _samples(answer: Answer) -> int:
-    """The sampled answers behind a final one (m)."""
+    """Count the sampled answers behind a final one (m)."""
     return max(1, len(answer.closed_book))
 
 
@@ -134,7 +213,7 @@ def _charge_line(
     line: AnswerVariant,
     counted: AnswerCounts,
 ) -> None:
-    """Of the calls that final answers share those of the samples that this one is written from."""
+    """Charge, of calls that final answers share, those of the samples that this one is from."""
     kind, part = KINDS[line.method], line.samples / _samples(answer)
     shares = {
         step: part if step in kind.by_sample else 1.0
@@ -147,7 +226,7 @@ def _charge_line(
 
 
 def _runs(answer: Answer, kind: FinalKind) -> int:
-    """The simulator runs that a text of this kind rests on.
+    """Count the simulator runs that a text of this kind rests on.
 
     Beside a grounded answer, and for RAG, those of the first look (by several looks, of the planned
     ones); further ones, that claims were found open for, are the answer's own.
@@ -193,7 +272,7 @@ def _charge(
 
 
 def _shared(counted: AnswerCounts) -> Mapping[str, TokenUsage]:
-    """The question's usage without what its own answer alone took of it."""
+    """Return the question's usage without what its own answer alone took of it."""
     alone = next(iter(counted.texts.values())).usage
     return {
         task: TokenUsage(*map(sub, used, alone[task])) if task in alone else used
@@ -202,14 +281,14 @@ def _shared(counted: AnswerCounts) -> Mapping[str, TokenUsage]:
 
 
 def _size_of(task: str, sizes: ClaimsPerCall) -> int:
-    """Claims in one call of a task."""
+    """Count the claims in one call of a task."""
     if task == "boundary_batch":
         return sizes.boundary
     return sizes.verify if task == "verify_batch" else 1
 
 
 def _step_of(task: str) -> str:
-    """The step of a task: ``verify_batch``, say, belongs to ``verify``.
+    """Return the step of a task: ``verify_batch``, say, belongs to ``verify``.
 
     By the name, which a test holds to ``Task.step``: looking tasks up imports every step, and the
     metrics would rest on all of them.
@@ -218,7 +297,7 @@ def _step_of(task: str) -> str:
 
 
 def _chain(bill: UsageTotals, line: AnswerVariant) -> int:
-    """How many calls wait for one another, first attempts that succeed."""
+    """Count the calls that wait for one another, first attempts that succeed."""
     length = 0
     for steps in KINDS[line.method].in_turn:
         asked = [step for step in steps if step in bill.steps]
@@ -230,6 +309,59 @@ def _chain(bill: UsageTotals, line: AnswerVariant) -> int:
 
 
 def _selected(data: DomainData, setting: BudgetedMethod) -> list[Ints]:
-    """How many claims of each question are selected, an array a seed."""
+    """Count the selected claims of each question, an array a seed."""
     size = len(data.answers)
-    return [np.bincount(data.pool.question[one], minlength=size) for one in setting.chosen]
+    return [np.bincount(data.pool.question[chosen], minlength=size) for chosen in setting.chosen]
+
+
+@metric("spending")
+def spending(data: DomainData) -> Iterator[Measurement]:
+    """Add up a stage and model, in the order of their names, over all of the domain's questions.
+
+    All calls that the stage's results rest on count, whoever paid for them and when, at the prices
+    of today's table; replies that were billed and could not be used are in the ledger only.
+    ``usd`` is undefined for a model without a price.
+    """
+    for stage, exported in data.exported.items():
+        for calls in exported.models:
+            place = Measurement(
+                family="spending",
+                domain=data.domain,
+                n=calls.usage.calls,
+                more={"stage": stage, "model": calls.shown},
+            )
+            yield from _of_model(data, place, calls)
+
+
+def _of_model(data: DomainData, place: Measurement, calls: ModelCalls) -> Iterator[Measurement]:
+    counted = calls.usage.counted
+    yield replace(place, metric="calls", value=float(calls.usage.calls))
+    for name in TOKENS:
+        if counted:
+            yield replace(place, metric=name, value=float(getattr(calls.usage, name)))
+        elif name in MAIN_TOKENS:
+            yield replace(place, metric=name, reason=UNCOUNTED)
+    guess = _guessed(calls)
+    money = data.pricing(calls.name, calls.usage if counted else guess)
+    priced = replace(place, more={**place.more, "as_of": money.as_of if money else ""})
+    if money is None:
+        reason = f"the price table has no price of {calls.shown}"
+        yield replace(place, metric="usd", reason=reason)
+    elif counted or money.usd == 0:
+        yield replace(priced, metric="usd", value=money.usd)
+    else:
+        yield replace(priced, metric="usd", reason=UNCOUNTED)
+        yield replace(priced, metric="usd" + ESTIMATED, value=money.usd)
+    if not counted:
+        for name in MAIN_TOKENS:
+            yield replace(place, metric=name + ESTIMATED, value=float(getattr(guess, name)))
+
+
+def _guessed(calls: ModelCalls) -> Usage:
+    """Estimate usage by the characters of the stored messages."""
+    estimated = calls.estimated
+    return Usage(
+        calls=estimated.calls,
+        input_tokens=round(estimated.input_tokens),
+        output_tokens=round(estimated.output_tokens),
+    )

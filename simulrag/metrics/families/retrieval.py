@@ -70,34 +70,34 @@ def retrieval(data: DomainData) -> Iterator[Measurement]:
     ``coverage``: the share of questions with known calls that are counted. Oracle retrieval calls
     no tool, so nothing is measured there.
     """
-    questions = {one.question_id: one for one in data.questions}
+    questions = {question.question_id: question for question in data.questions}
     retrieved = [
         _Retrieved(questions[answer.question_id], answer.retrieval, scenario)
         for answer, scenario in zip(data.answers, data.scenario.tolist(), strict=True)
     ]
-    asked = [one for one in retrieved if one.question.calls]
-    counted = [one for one in asked if one.status is not None and one.status not in _NO_TOOL]
-    seen = {one.status for one in retrieved}
+    asked = [case for case in retrieved if case.question.calls]
+    counted = [case for case in asked if case.status is not None and case.status not in _NO_TOOL]
+    seen = {case.status for case in retrieved}
     untold = next((why for status, why in _NO_TOOL.items() if status in seen), None)
     reason = (untold or (_NO_ANSWER if asked else NO_CALLS)) if not counted else ""
-    measured = _measure(counted, _varying([one.question for one in asked]))
+    measured = _measure(counted, _varying([case.question for case in asked]))
     resampled = [
         ratio(
-            np.array([one.top for one in found], dtype=float),
-            np.array([one.bottom for one in found], dtype=float),
-            np.array([one.scenario for one in found], dtype=np.int64),
+            np.array([count.top for count in counts], dtype=float),
+            np.array([count.bottom for count in counts], dtype=float),
+            np.array([count.scenario for count in counts], dtype=np.int64),
             data.weights,
         )
-        for found in measured.values()
+        for counts in measured.values()
     ]
     reasons = [reason or _NO_ARGUMENT] * len(measured)
     results = estimates(resampled, data.scenarios, reasons)
     share = len(counted) / len(asked) if asked else None
     place = Measurement(family="retrieval", domain=data.domain, coverage=share)
-    for ((name, tool, argument), found), result in zip(measured.items(), results, strict=True):
-        count = round(sum(one.bottom for one in found))
+    for ((name, tool, argument), counts), result in zip(measured.items(), results, strict=True):
+        total = round(sum(count.bottom for count in counts))
         more = {"tool": tool, "argument": argument} if tool else {}
-        yield filled(place, result, metric=name, n=count, more=more)
+        yield filled(place, result, metric=name, n=total, more=more)
 
 
 def _measure(
@@ -144,7 +144,7 @@ def _measure(
 def _match(
     known: Sequence[ToolCall], made: Sequence[ToolCall]
 ) -> list[tuple[ToolCall, ToolCall | None]]:
-    """Each known call with one made with its tool, used once, so that most arguments are equal."""
+    """Match each known call with one of its tool, used once, so that most arguments are equal."""
     # One more for the tool itself, so that a call without an equal argument is a partner too.
     gain = [[1 + _equal_arguments(k, m) if k.tool == m.tool else 0 for m in made] for k in known]
     partner = _pairing(gain)
@@ -155,7 +155,7 @@ def _match(
 
 
 def _pairing(gain: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Which column each row takes so that the sum is largest; no column is taken twice."""
+    """Choose which column each row takes so that the sum is largest; no column is taken twice."""
     rows, columns = len(gain), len(gain[0]) if gain else 0
     if max(rows, columns) > _FEW:
         from scipy.optimize import linear_sum_assignment
@@ -188,14 +188,14 @@ def _varying(questions: Sequence[Question]) -> frozenset[tuple[str, str]]:
     return frozenset(varying)
 
 
-def _same(one: JsonValue, other: JsonValue) -> bool:
+def _same(left: JsonValue, right: JsonValue) -> bool:
     """Equal values; numbers to rounding, and True is not a number."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=0.0)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    return one == other
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return math.isclose(left, right, rel_tol=_RELATIVE, abs_tol=0.0)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    return left == right

@@ -85,8 +85,10 @@ def without_key(text: str, key: str) -> str:
 
 @lru_cache(maxsize=16)
 def _spellings(key: str) -> re.Pattern[str]:
-    r"""A text's every spelling within a JSON string: each letter plain, as ``\u0073`` or ``\/``."""
-    letters = (rf"(?:{re.escape(one)}|\\u{ord(one):04x}|\\{re.escape(one)})" for one in key)
+    r"""Match every spelling within a JSON string: each letter plain, as ``\u0073`` or ``\/``."""
+    letters = (
+        rf"(?:{re.escape(letter)}|\\u{ord(letter):04x}|\\{re.escape(letter)})" for letter in key
+    )
     return re.compile("".join(letters), re.IGNORECASE)
 
 

@@ -166,13 +166,13 @@ class OpenAIProvider(SdkProvider):
         return await client.chat.completions.create(**body)
 
     async def measure(self, measure: Measure, messages: Sequence[Message]) -> ProviderReply:
-        """See Provider.measure. By the interfaces of vLLM, SGLang and servers alike."""
+        """See Provider.measure."""
         from simulrag.models.providers.openai_wires import measured
 
         if self._official:
             raise NotOffered(
                 "OpenAI's own server gives log-probabilities of its own words alone and no "
-                f"reranker; for a {measure} set base_url to a vLLM or SGLang server, or use "
+                f"reranker; for a {measure} set base_url to a compatible server, or use "
                 "provider 'local'"
             )
         return await self.exchange(

@@ -1,8 +1,7 @@
 """OpenAI's interfaces: Chat Completions, which all servers speak, Responses, and measured words.
 
-Given words are measured by servers that speak OpenAI's interface and more: vLLM, SGLang and others.
-vLLM scores the words of a chat (``prompt_logprobs``), by the model's own chat template; where a
-server leaves that out, Completions repeat a plain text with its log-probabilities (``echo``).
+Given words are measured by compatible servers: Completions repeat a plain text with its
+log-probabilities (``echo``), ``/rerank`` says how well texts fit a query.
 """
 
 from __future__ import annotations
@@ -25,9 +24,6 @@ from simulrag.models.providers.wires import (
     strict_schema,
 )
 from simulrag.records import Usage
-
-_ONE_TOKEN = {"max_tokens": 1, "temperature": 0}
-_SCORED = {"prompt_logprobs": 0, "add_generation_prompt": False, "continue_final_message": True}
 
 
 def chat_body(
@@ -191,72 +187,37 @@ async def measured(
 ) -> ProviderReply:
     """See Provider.measure. ``client``: OpenAI's, whose errors are its own."""
     reply, values = await (_likelihood if measure == "likelihood" else _rerank)(
-        client, model, messages
+        client, model, [item.content for item in messages]
     )
-    body = reply if isinstance(reply, dict) else {}
-    used = (body.get("usage") or {}).get("prompt_tokens", 0)
+    used = (reply.get("usage") or {}).get("prompt_tokens", 0)
     return ProviderReply(
         text=measured_text(values),
         usage=Usage(calls=1, input_tokens=used),
-        model_version=str(body.get("model", "")),
+        model_version=str(reply.get("model", "")),
     )
 
 
-async def _likelihood(
-    client: Any, model: str, messages: Sequence[Message]
-) -> tuple[Any, list[Any]]:
-    import openai
-
-    chat = [item.model_dump() for item in messages]
-    try:
-        body = {"model": model, "messages": chat, **_ONE_TOKEN, **_SCORED}
-        reply = await _post(client, "/chat/completions", body)
-    except (openai.BadRequestError, openai.UnprocessableEntityError):
-        reply = {}  # a field that the server does not know
-    scored = reply.get("prompt_logprobs")
-    if scored:
-        body = {"model": model, "messages": chat[:-1], "add_generation_prompt": True}
-        root = str(client.base_url).rstrip("/").removesuffix("/v1")
-        prompt = (await _post(client, f"{root}/tokenize", body))["tokens"]
-        return reply, _after(prompt, scored)
-    prompt = "".join(f"{item.content}\n\n" for item in messages[:-1])
-    body = {"model": model, "prompt": prompt + messages[-1].content, "echo": True, "logprobs": 1}
-    reply = await _post(client, "/completions", body | _ONE_TOKEN)
+async def _likelihood(client: Any, model: str, texts: Sequence[str]) -> tuple[Any, list[Any]]:
+    prompt = "".join(f"{text}\n\n" for text in texts[:-1])
+    body = {"model": model, "prompt": prompt + texts[-1], "echo": True, "logprobs": 1}
+    body |= {"max_tokens": 1, "temperature": 0}
+    reply = await client.post("/completions", cast_to=object, body=body)
     logprobs = reply["choices"][0].get("logprobs") or {}
-    return reply, _spelling(
-        messages[-1].content,
-        prompt,
-        logprobs.get("tokens") or [],
-        logprobs.get("token_logprobs"),
-    )
+    tokens = logprobs.get("tokens") or []
+    return reply, _spelling(texts[-1], prompt, tokens, logprobs.get("token_logprobs"))
 
 
-async def _rerank(client: Any, model: str, messages: Sequence[Message]) -> tuple[Any, list[Any]]:
+async def _rerank(client: Any, model: str, texts: Sequence[str]) -> tuple[Any, list[Any]]:
     import openai
 
-    query, *documents = [item.content for item in messages]
+    query, *documents = texts
     try:
         body = {"model": model, "query": query, "documents": documents}
-        reply = await _post(client, "/rerank", body)
+        reply = await client.post("/rerank", cast_to=object, body=body)
     except openai.NotFoundError:
         raise NotOffered(f"{client.base_url} has no reranker '{model}' (rerank)") from None
-    results = reply["results"] if isinstance(reply, dict) else reply  # SGLang: the list alone
-    scores = {
-        result["index"]: result.get("relevance_score", result.get("score")) for result in results
-    }
+    scores = {result["index"]: result["relevance_score"] for result in reply["results"]}
     return reply, [float(scores[at]) for at in range(len(documents))]
-
-
-async def _post(client: Any, path: str, body: dict[str, Any]) -> Any:
-    return await client.post(path, cast_to=object, body=body)
-
-
-def _after(prompt: Sequence[int], scored: Sequence[dict[str, Any] | None]) -> list[Any]:
-    """Return [id, log-probability] of tokens behind the prompt's own, which /tokenize told."""
-    pairs = [next(iter(token.items())) if token else ("-1", {}) for token in scored]
-    if [int(id) for id, _ in pairs[1 : len(prompt)]] != prompt[1:] or len(pairs) <= len(prompt):
-        raise NotOffered("the prompt's tokens change when the answer follows: it cannot be cut off")
-    return [[int(id), round(token["logprob"], 6)] for id, token in pairs[len(prompt) :]]
 
 
 def _spelling(answer: str, prompt: str, tokens: Sequence[str], values: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Given words measured by a server that speaks vLLM's and SGLang's formats; similarities."""
+"""Given words measured by a compatible server; similarities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.testing import LoopbackServer
 from simulrag.testing.wires import WIRES
-from tests.servers.token_wires import TOKEN_WIRES, logprobs, pieces, token_id
+from tests.servers.token_wires import TOKEN_WIRES, logprobs, pieces
 
 PROMPT = (
     "Answer in one sentence.\n=== user\n{% for one in facts %}{{ one }}\n{% endfor %}{{ question }}"
@@ -61,31 +61,27 @@ def opened(server: LoopbackServer, tmp_path: Path) -> Opened:
     return gateway
 
 
-@pytest.mark.parametrize(("model", "calls"), [("vllm", 2), ("sglang", 2)])
-async def test_each_token_of_the_answer(
-    model: str, calls: int, opened: Opened, server: LoopbackServer
-) -> None:
-    async with opened(model) as gate:
+async def test_each_token_of_the_answer(opened: Opened, server: LoopbackServer) -> None:
+    async with opened("m") as gate:
         found = await likelihood(gate, "score", ANSWER, facts=FACTS, question=QUESTION)
         again = await likelihood(gate, "score", ANSWER, facts=FACTS, question=QUESTION)
         shown = [
             message.content for message in gate.rendered("score", facts=FACTS, question=QUESTION)
         ]
         used = gate.usage["score"]
-    assert len(server.requests) == calls
+    assert len(server.requests) == 1
     assert (found.cached, again.cached) == (False, True)
     assert (found.tokens, found.logprobs) == (again.tokens, again.logprobs)
     before = pieces("\n\n".join([*shown, ""]))
     own = pieces(ANSWER)
     expected = logprobs([*before, *own])[-len(own) :]
     assert found.logprobs == pytest.approx(expected, abs=1e-6)
-    assert list(found.tokens) == ([token_id(one) for one in own] if model == "vllm" else own)
+    assert list(found.tokens) == own
     assert used.input_tokens > 2 * len(own)
 
 
-@pytest.mark.parametrize("model", ["vllm", "sglang"])
-async def test_the_planted_sentence_has_the_largest_share(model: str, opened: Opened) -> None:
-    async with opened(model) as gate:
+async def test_the_planted_sentence_has_the_largest_share(opened: Opened) -> None:
+    async with opened("m") as gate:
 
         async def f(facts: tuple[str, ...]) -> float:
             told = await likelihood(gate, "score", ANSWER, facts=facts, question=QUESTION)
@@ -107,7 +103,6 @@ async def test_the_planted_sentence_has_the_largest_share(model: str, opened: Op
     ("model", "more", "error", "said"),
     [
         ("llama.cpp", {}, NotOffered, "does not repeat a prompt"),
-        ("vllm-merging", {}, NotOffered, "change when the answer follows"),
         ("nan", {}, ModelUnavailable, "no result"),
         ("gpt", {"base_url": None, "paid": False}, NotOffered, "its own words alone"),
         (
@@ -130,11 +125,8 @@ async def test_who_has_none_says_so_and_stores_nothing(
             await likelihood(gate, "score", " \n", facts=(), question=QUESTION)
 
 
-@pytest.mark.parametrize("model", ["bge", "sglang"])
-async def test_a_reranker_scores_each_text_in_order(
-    model: str, opened: Opened, server: LoopbackServer
-) -> None:
-    async with opened(model) as gate:
+async def test_a_reranker_scores_each_text_in_order(opened: Opened, server: LoopbackServer) -> None:
+    async with opened("bge") as gate:
         fits = reranker(gate)
         assert await fits("peak week", ["none", "peak week", "week"]) == [-1.5, 0.5, -0.5]
         await fits("peak week", ["none", "peak week", "week"])

@@ -127,12 +127,6 @@ async def test_one_repair_names_every_fault(tmp_path: Path) -> None:
         assert fault in repair[-1].content
 
 
-async def test_there_is_no_second_repair(tmp_path: Path) -> None:
-    bad = reply(said(runs=[]))
-    with pytest.raises(ReplyInvalid, match="claim 1"):
-        await through_a_gateway(tmp_path, bad, bad, reply(said()))
-
-
 async def test_the_model_is_shown_numbered_runs_and_the_tools_that_are_left(
     tmp_path: Path,
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.sources import simulators_app
-from simulators.conformance.verification import RecordedRun, differences, some_of
+from simulators.conformance import RecordedRun, differences, some_of
 from tests.integration.projects import PARAMS, change_params
 
 
