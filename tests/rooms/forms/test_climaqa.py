@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from rooms.forms.page import read_published
-from rooms.forms.scores import smoothed
-from rooms.forms.similarity import bleu, bleu_char
+from rooms.forms.scores import bleu, bleu_char, smoothed
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKED = ROOT.parent / "shared/climaqa/worked_example.json"

