@@ -206,7 +206,7 @@ async def make(at: StageContext) -> Outcome:
         raise InputError(f"{path} answers '{lost[0]}', which is no question of {at.item}")
     pairs = [(questions[one.question_id], one) for one in answers]
     judged = {i: pair for i, pair in enumerate(pairs) if to_judge(pair)}
-    encoder = _encoder(at.params)
+    encoder = _encoder()
     async with at.asking(here=True) as bench:
         ask = partial(work, params=at.params)
         judged_answers = await at.over("judge", judged.values(), ask, bench)
@@ -263,10 +263,8 @@ def table(source: str, scores: list[FormScore], params: Params) -> list[Measurem
     return list(measured(source, scores, names=names, **draws))
 
 
-def _encoder(params: Params) -> TextEncoder | str:
+def _encoder() -> TextEncoder | str:
     """Load the encoder, or say why there is none."""
-    if not params.room(FormsParams).metrics.encoder:
-        return "not asked for (forms.metrics.encoder: false)"
     try:
         return Encoder()
     except MissingEngineError as error:

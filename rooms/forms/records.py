@@ -140,12 +140,8 @@ class ClozeQuestion(_InWords):
 Formed = ChoiceQuestion | FreeformQuestion | ClozeQuestion
 """A question of one of the three new forms."""
 
-AskedForm = Annotated[Formed, Field(discriminator="form")]
-
-
-def asked_forms() -> TypeAdapter[Formed]:
-    """Return the adapter that reads one question of the three forms."""
-    return TypeAdapter(AskedForm)
+FORMED: TypeAdapter[Formed] = TypeAdapter(Annotated[Formed, Field(discriminator="form")])
+"""Reads one question of the three forms."""
 
 
 def question_id(source: Domain, scenario_id: str, form: Form, level: Level, *words: str) -> str:
