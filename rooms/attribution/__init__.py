@@ -1,7 +1,7 @@
 """Which evidence supports a claim: documents, the simulator, or one item of them.
 
 ``game`` and ``intervention`` are pure arithmetic over chances; ``attribute`` asks a model for the
-chances of a question's claims, and runs the simulator again.
+chances of a question's claims.
 """
 
 from __future__ import annotations

@@ -1,22 +1,14 @@
-"""Which evidence the claims of one question stand on, asked of a model or run again.
-
-``rerun`` is do(X = 0) executed: the simulator really runs without the intervention. It is the one
-counterfactual of this room that no language model imagines.
-"""
+"""Which evidence the claims of one question stand on, asked of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-from pydantic import JsonValue
 
 from rooms.attribution.chances import ChanceEstimate, Chances, Item, context_of, items_of
 from rooms.attribution.game import (
     FourChances,
     Value,
     Valued,
-    alone,
     by_source,
     leave_one_out,
     sets_asked,
@@ -25,65 +17,9 @@ from rooms.attribution.game import (
 )
 from rooms.attribution.records import Attribution, ClaimSupport, ItemValue
 from rooms.attribution.settings import AttributionParams
-from simulators.base import SimulatorError, Tool, validate_call
 from simulrag.errors import ModelError
-from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker, Counted
-from simulrag.records import Answer, Evidence, claim_hash
-
-
-@dataclass(frozen=True)
-class Rerun:
-    """A run's evidence beside its counterfactual's (None: it failed, see ``failure``).
-
-    ``differences``: a claim each, the chance by the run's output less the chance by the baseline's
-    (-1 to 1); empty where the counterfactual failed.
-    """
-
-    evidence: Evidence
-    baseline: Evidence | None
-    differences: tuple[ChanceEstimate, ...] = ()
-    failure: str | None = None
-
-
-async def rerun(
-    evidence: Evidence, claims: int, chances: Chances, simulations: Simulations
-) -> Rerun:
-    """Find out what the arguments of one run do for each of ``claims`` claims, by a second run.
-
-    The same tool and seed with the tool's own defaults, where it has any. A counterfactual equal to
-    the run gives exactly 0 and costs nothing; one that fails gives no value. Raises ModelError as
-    ``chances`` does.
-    """
-    if simulations.simulator.oracle:
-        return Rerun(evidence, None, failure="its evidence was looked up, there is nothing to run")
-    try:
-        tool = simulations.simulator.tools[evidence.call.tool]
-        wanted = baseline_arguments(tool, evidence.call.arguments)
-        plain = validate_call(simulations.simulator, tool.name, wanted).model_dump(mode="json")
-        if plain == evidence.call.arguments:
-            return Rerun(evidence, evidence, (ChanceEstimate(0.0),) * claims)
-        baseline = await simulations.run(tool.name, wanted, evidence.seed)
-    except KeyError:
-        reason = f"{simulations.simulator.name} has no tool '{evidence.call.tool}' to run again"
-        return Rerun(evidence, None, failure=reason)
-    except SimulatorError as error:
-        return Rerun(evidence, None, failure=f"the counterfactual run failed: {error}")
-    await chances.prepare([evidence.text, baseline.text])
-    pairs = ((chances.of(evidence.text, i), chances.of(baseline.text, i)) for i in range(claims))
-    return Rerun(evidence, baseline, tuple(_difference(*pair) for pair in pairs))
-
-
-def baseline_arguments(tool: Tool, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the arguments that a call cannot do without; the others take the tool's defaults."""
-    required = tool.arguments.model_json_schema().get("required", [])
-    return {name: arguments[name] for name in required if name in arguments}
-
-
-def _difference(run: ChanceEstimate, baseline: ChanceEstimate) -> ChanceEstimate:
-    if run.chance is None or baseline.chance is None:
-        return ChanceEstimate(None, run.reason or baseline.reason)
-    return ChanceEstimate(run.chance - baseline.chance)
+from simulrag.records import Answer, claim_hash
 
 
 async def attribute(
@@ -91,16 +27,13 @@ async def attribute(
     answer: Answer,
     ask: Asker,
     settings: AttributionParams,
-    *,
-    simulations: Simulations | None = None,
 ) -> Attribution:
     """Find out what each claim of ``answer`` stands on, as it was drafted.
 
     The draft, because its verdict by all evidence was paid for already (with one source, by
     verdicts, nothing is asked at all), and because a corrected claim is supported by construction:
-    it was written from the evidence. ``simulations`` is for ``rerun``. A failed call is the
-    result's ``failure``.
-    Raises CallsPending where calls wait for a batch.
+    it was written from the evidence. A failed call is the result's ``failure``. Raises CallsPending
+    where calls wait for a batch.
     """
     counted = Counted(ask)
     work = _OneQuestion(question, answer, counted, settings)
@@ -112,7 +45,7 @@ async def attribute(
         sources=tuple(dict.fromkeys(run.simulator for run in answer.evidence)),
     )
     try:
-        claims = await work.claims(simulations)
+        claims = await work.claims()
     except ModelError as error:
         result = result.model_copy(update={"failure": str(error)})
     else:
@@ -155,7 +88,7 @@ class _OneQuestion:
     def context(self, shown: frozenset[int]) -> str:
         return context_of(self.evidence, self.items, shown)
 
-    async def claims(self, simulations: Simulations | None) -> tuple[ClaimSupport, ...]:
+    async def claims(self) -> tuple[ClaimSupport, ...]:
         if not self.items or not self.texts:
             return tuple(
                 ClaimSupport(claim_hash=claim_hash(text), text=text, support="neither")
@@ -165,9 +98,7 @@ class _OneQuestion:
         others = self._sets()
         await self.chances.prepare(self.context(shown) for shown in (*four, *others))
         by_claim: list[tuple[ItemValue, ...]] = [()] * len(self.texts)
-        if self.settings.estimator == "rerun":
-            by_claim = await self._rerun(simulations)
-        elif self.settings.estimator != "by_source":
+        if self.settings.estimator != "by_source":
             by_claim = [self._values(claim, others) for claim in range(len(self.texts))]
         return tuple(self._claim(claim, four, values) for claim, values in enumerate(by_claim))
 
@@ -198,12 +129,11 @@ class _OneQuestion:
         n, settings = len(self.items), self.settings
         if settings.estimator == "shapley":
             return shapley(value, n, permutations=settings.permutations, seed=settings.seed)
-        plain = {"leave_one_out": leave_one_out, "alone": alone}[settings.estimator]
-        return [Valued(number, 0.0) for number in plain(value, n)]
+        return [Valued(cost, 0.0) for cost in leave_one_out(value, n)]
 
     def _sets(self) -> list[frozenset[int]]:
         """Return the sets that the estimator needs beside the four conditions."""
-        if self.settings.estimator in ("by_source", "rerun"):
+        if self.settings.estimator == "by_source":
             return []
         return sets_asked(self._estimate)
 
@@ -239,24 +169,6 @@ class _OneQuestion:
         if self.settings.estimator != "shapley" or without not in known:
             return None
         return known[self.all] - known[without]
-
-    async def _rerun(self, simulations: Simulations | None) -> list[tuple[ItemValue, ...]]:
-        if simulations is None:
-            raise ValueError("rerun needs the simulator: give `simulations`")
-        by_claim: list[list[ItemValue]] = [[] for _ in self.texts]
-        for run in sorted(self.runs):
-            item, evidence = self.items[run], self.evidence[self.items[run].evidence]
-            outcome = await rerun(evidence, len(self.texts), self.chances, simulations)
-            differences = outcome.differences or (
-                ChanceEstimate(None, outcome.failure or ""),
-            ) * len(self.texts)
-            for values, difference in zip(by_claim, differences, strict=True):
-                values.append(
-                    _failed(item, difference.reason)
-                    if difference.chance is None
-                    else ItemValue(item=item.key, value=difference.chance)
-                )
-        return [tuple(values) for values in by_claim]
 
 
 def _failed(item: Item, reason: str) -> ItemValue:

@@ -43,11 +43,9 @@ def shapley(
     permutation depends on the seed and i alone, so that more of them keep the earlier. Raises
     ValueError for a value that is not finite: a failure is never a value.
     """
-    asked = _once(value, n)
+    asked = _once(value)
     if n <= EXACT_UP_TO:
         return [Valued(_exact(asked, n, item), 0.0) for item in range(n)]
-    if permutations < 2:
-        raise ValueError(f"{n} items need at least 2 permutations, not {permutations}")
     added: list[list[float]] = [[] for _ in range(n)]
     for index in range(permutations):
         order = list(range(n))
@@ -63,14 +61,8 @@ def shapley(
 
 def leave_one_out(value: Value, n: int) -> list[float]:
     """Return value(all) - value(all but the item), a ranking; two that say the same both get 0."""
-    asked, every = _once(value, n), frozenset(range(n))
+    asked, every = _once(value), frozenset(range(n))
     return [asked(every) - asked(every - {item}) for item in range(n)]
-
-
-def alone(value: Value, n: int) -> list[float]:
-    """Return value(the item by itself) - value(none): whether it supports at all."""
-    asked = _once(value, n)
-    return [asked(frozenset({item})) - asked(frozenset()) for item in range(n)]
 
 
 def sets_asked(estimate: Callable[[Value], object]) -> list[frozenset[int]]:
@@ -105,10 +97,8 @@ def _mean(added: list[float]) -> Valued:
     return Valued(mean, math.sqrt(variance / len(added)))
 
 
-def _once(value: Value, n: int) -> Value:
-    """Return ``value``, asked once a set. Raises ValueError where that cannot be."""
-    if n < 0:
-        raise ValueError(f"there cannot be {n} items")
+def _once(value: Value) -> Value:
+    """Return ``value``, asked once a set. Raises ValueError for what is no number."""
     known: dict[frozenset[int], float] = {}
 
     def asked(items: frozenset[int]) -> float:
@@ -158,10 +148,8 @@ def support_of(conditions: FourChances, threshold: float = THRESHOLD) -> Support
 
     A source with at least ``threshold`` supports it, one with at most -``threshold`` speaks against
     it. ``against`` goes first: no source that speaks for a claim hides another that speaks against
-    it. Raises ValueError for a threshold outside (0, 1].
+    it.
     """
-    if not 0 < threshold <= 1:
-        raise ValueError(f"the threshold is above 0 and at most 1, not {threshold:g}")
     # Half a ten-billionth of slack: 0.2 as a difference of two chances is not 0.2 in binary.
     least = threshold - 5e-11
     shares = by_source(conditions)

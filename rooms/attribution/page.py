@@ -37,9 +37,7 @@ _NOTE = (
 )
 _ITEMS = {
     "leave_one_out": "all evidence less all but the item; items that say the same get 0",
-    "alone": "the item by itself less no evidence",
     "shapley": "the item's Shapley value among all items of its question",
-    "rerun": "the run less the same run with its tool's defaults, which was really made",
 }
 READS = ("data/attribution", "data/metrics")
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from flows.sections import RoomSection
 from rooms.attribution.game import PERMUTATIONS, THRESHOLD
 
-Estimator = Literal["by_source", "leave_one_out", "alone", "shapley", "rerun"]
+Estimator = Literal["by_source", "leave_one_out", "shapley"]
 Kind = Literal["verdicts", "stated"]
 """Where chances come from, see ``chances.py``."""
 
@@ -33,7 +33,7 @@ class AttributionParams(RoomSection):
     estimator: Estimator = Field(
         default="by_source",
         description="by_source (the two sources) or, beside it, of each item: leave_one_out, "
-        "alone, shapley; rerun: of each simulator run, by running it with its tool's defaults",
+        "shapley",
     )
     chances: Kind = Field(
         default="verdicts",

@@ -30,7 +30,7 @@ async def make(at: StageContext) -> Outcome:
     complete = [held for held in answers if held.answer.failure is None]
     settings = at.params.room(AttributionParams)
     complete = complete[: settings.questions]
-    async with at.asking(*at.chosen()) as bench:
+    async with at.asking() as bench:
         attributions = await at.over(
             "attribution", complete, partial(work, params=at.params), bench
         )
@@ -45,11 +45,7 @@ async def make(at: StageContext) -> Outcome:
 async def work(bench: StageResources, held: AnsweredQuestion, params: Params) -> Attribution:
     """Attribute the claims of one answer."""
     return await attribute(
-        held.question.text,
-        held.answer,
-        bench.gateway,
-        params.room(AttributionParams),
-        simulations=bench.runs,
+        held.question.text, held.answer, bench.gateway, params.room(AttributionParams)
     )
 
 
@@ -82,8 +78,8 @@ STAGE = Stage(
     make=make,
     over="attribution.domains",
     role="answer",
-    sections=("simulators.{item}", "attribution", "metrics"),
-    reads=(out(Results.simulator), out(Results.benchmark), out(Results.answers)),
+    sections=("attribution", "metrics"),
+    reads=(out(Results.benchmark), out(Results.answers)),
     makes=(out(file_of), out(table_of)),
     failed=failed,
 )

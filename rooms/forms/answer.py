@@ -18,7 +18,6 @@ from flows.project import Project, Results, out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
 from flows.watch.tracking import titled_table
-from rooms.forms import places
 from rooms.forms.corpus import is_corpus
 from rooms.forms.files import read_forms
 from rooms.forms.records import (
@@ -28,6 +27,9 @@ from rooms.forms.records import (
     Form,
     FormAnswer,
     Formed,
+    answers_file,
+    benchmark_file,
+    corpus_folder,
 )
 from rooms.forms.settings import FormsParams
 from simulators.base import Simulator
@@ -135,7 +137,7 @@ Chosen = tuple[str, dict[str, JsonValue]]
 
 async def make(at: StageContext) -> Outcome:
     """Answer all questions of a source from nothing and from what evidence it has."""
-    questions = read_forms(places.benchmark(at.place, at.item))
+    questions = read_forms(benchmark_file(at.place, at.item))
     simulators = evidence_of(at.project, at.params, at.item)
     if lacks_corpus(at.params, at.item, simulators):
         raise InputError(
@@ -147,7 +149,7 @@ async def make(at: StageContext) -> Outcome:
         runs = {name: bench.simulate(simulator) for name, simulator in simulators.items()}
         answer = partial(work, params=at.params, source=at.item, runs=runs)
         answers = await at.over("answer", asked, answer, bench)
-        write_records(places.answers(at.place, at.item), answers)
+        write_records(answers_file(at.place, at.item), answers)
     failures = [answered.failure for answered in answers]
     return Outcome.of(stage_table(at.item, answers), "questions answered", failures)
 
@@ -203,7 +205,7 @@ def evidence_of(project: Project, params: Params, source: str) -> dict[Condition
             )
         if choice[0] != "replay":  # it knows the open questions of its own file alone
             chosen[kind] = choice
-    corpus = places.corpus(project.results, source)
+    corpus = corpus_folder(project.results, source)
     if names is None and is_corpus(corpus):
         chosen["library"] = ("library", {"corpus": str(corpus), "retrieves_by": "question"})
     if len(chosen) == 2:
@@ -240,7 +242,7 @@ def stage_table(source: str, answers: list[FormAnswer]) -> str:
 
 def failed(place: Results, source: str) -> bool:
     """Return whether a question has no answer under some condition."""
-    path = places.answers(place, source)
+    path = answers_file(place, source)
     return path.is_file() and any(answer.failure for answer in record_lines(path, FormAnswer))
 
 
@@ -252,7 +254,7 @@ STAGE = Stage(
     each="source",
     role="answer",
     sections=("simulators", "forms.seed", "forms.answer"),
-    reads=("data/simulators", out(places.corpus), out(places.benchmark)),
-    makes=(out(places.answers),),
+    reads=("data/simulators", out(corpus_folder), out(benchmark_file)),
+    makes=(out(answers_file),),
     failed=failed,
 )

@@ -11,10 +11,10 @@ from flows.params import Params
 from flows.project import Project, out
 from flows.running.runner import StageContext
 from flows.watch.tracking import titled_table
-from rooms.forms import places
 from rooms.forms.corpus import is_corpus
 from rooms.forms.documents import documents_of, from_documents
 from rooms.forms.generation import DRAWS, PER_SEED, Made, Seed, generate
+from rooms.forms.records import benchmark_file, corpus_folder, refused_file, summary_file
 from rooms.forms.settings import FormsParams
 from simulators.base import Simulator
 from simulrag.errors import InputError
@@ -40,12 +40,12 @@ async def make(at: StageContext) -> Outcome:
                 bench.simulations,
                 at.params,
                 at.item,
-                places.corpus(at.place, at.item),
+                corpus_folder(at.place, at.item),
                 at.tracker.advance,
             )
 
         parts = await at.tracker.step(f"generate {wanted}", generated)
-        write(places.benchmark(at.place, at.item), parts)
+        write(benchmark_file(at.place, at.item), parts)
     done = sum(part.summary.accepted for part in parts)
     asked = sum(part.summary.requested for part in parts)
     return Outcome(
@@ -153,10 +153,10 @@ STAGE = Stage(
         "forms.contexts",
         "forms.threshold",
     ),
-    reads=("data/simulators", out(places.corpus)),
+    reads=("data/simulators", out(corpus_folder)),
     makes=(
-        out(places.benchmark),
-        out(places.refused),
-        out(places.summary),
+        out(benchmark_file),
+        out(refused_file),
+        out(summary_file),
     ),
 )

@@ -36,13 +36,13 @@ def generate(
     from flows.params import load_params
     from flows.project import find_project
     from flows.running.bench import open_bench
-    from rooms.forms import places
     from rooms.forms.benchmark import (
         made_of,
         simulator_of,
         stage_table,
         write,
     )
+    from rooms.forms.records import corpus_folder
     from rooms.forms.settings import FormsParams
     from simulrag.models.providers.registry import model_settings
 
@@ -57,7 +57,7 @@ def generate(
         params = params.model_copy(update={"llm": llm})
     name, corpus = _source(project, source)
     simulator = simulator_of(project, params, name) if corpus is None else None
-    folder = corpus or places.corpus(project.results, name)
+    folder = corpus or corpus_folder(project.results, name)
 
     async def work() -> None:
         stage = f"forms_benchmark-{name}"

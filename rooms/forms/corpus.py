@@ -10,7 +10,7 @@ from flows.files import check_folder, write_text
 from flows.params import Params
 from flows.project import Project, Results, out
 from flows.running.runner import StageContext
-from rooms.forms import places
+from rooms.forms.records import corpus_folder, documents_file
 from rooms.forms.settings import FormsParams
 from simulators.library.corpus import MANIFEST
 from simulrag.errors import InputError
@@ -26,12 +26,12 @@ def write(project: Project, params: Params, place: Results) -> None:
     dependency of DVC reaches.
     """
     wanted = params.room(FormsParams)
-    check_folder(places.documents(place, "any").parent)  # an out, also where nothing is asked about
+    check_folder(documents_file(place, "any").parent)  # an out, also where nothing is asked about
     for source in wanted.sources:
         files = wanted.documents[source].files if source in wanted.documents else []
         hashes = {name: file_hashes(project.root / name) for name in files}
         text = json.dumps(hashes, indent=2, sort_keys=True) + "\n"
-        write_text(places.documents(place, source), text)
+        write_text(documents_file(place, source), text)
 
 
 def file_hashes(place: Path) -> dict[str, str]:
@@ -59,7 +59,7 @@ async def make(at: StageContext) -> Outcome | None:
     """Make the corpus of a source. Raises CorpusError."""
     from simulators.library.builder import build_corpus
 
-    folder = places.corpus(at.place, at.item)
+    folder = corpus_folder(at.place, at.item)
     if (given := at.params.room(FormsParams).documents.get(at.item)) is None:
         check_folder(folder)  # questions come from its runs alone
         return None
@@ -82,6 +82,6 @@ STAGE = Stage(
     over="forms.sources",
     each="source",
     sections=("forms.documents",),
-    reads=(out(places.documents),),
-    makes=(out(places.corpus),),
+    reads=(out(documents_file),),
+    makes=(out(corpus_folder),),
 )

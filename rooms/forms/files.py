@@ -25,6 +25,7 @@ from pydantic import ValidationError
 
 from rooms.forms.generation import Maker
 from rooms.forms.records import (
+    FORMED,
     LETTERS,
     MASK,
     ChoiceQuestion,
@@ -32,7 +33,6 @@ from rooms.forms.records import (
     Formed,
     Level,
     SourceText,
-    asked_forms,
 )
 from simulrag.errors import InputError, first_problem
 
@@ -100,13 +100,12 @@ def read_table(
 
 def read_forms(path: Path) -> list[Formed]:
     """Read the questions of a file of ours. Raises InputError with file:line and field."""
-    adapter = asked_forms()
     questions: dict[str, Formed] = {}
     for number, line in enumerate(_content(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            question = adapter.validate_json(line)
+            question = FORMED.validate_json(line)
         except ValidationError as error:
             problem = first_problem(error, "line")
             raise InputError(f"{path}:{number}: {problem}; make it again") from None

@@ -22,7 +22,6 @@ from flows.project import out
 from flows.running.bench import StageResources
 from flows.running.runner import StageContext
 from flows.watch.tracking import titled_table
-from rooms.forms import places
 from rooms.forms.files import read_forms
 from rooms.forms.records import (
     COMPARISONS,
@@ -36,10 +35,24 @@ from rooms.forms.records import (
     FormAnswer,
     Formed,
     FormScore,
+    answers_file,
+    benchmark_file,
+    metrics_table,
+    scores_file,
 )
-from rooms.forms.scores import ALTERNATIVES, FORMS_ENTAIL, Factual, judge, scored
+from rooms.forms.scores import (
+    ALTERNATIVES,
+    FORMS_ENTAIL,
+    Factual,
+    TextEncoder,
+    char_counts,
+    char_scores,
+    judge,
+    scored,
+    word_counts,
+    word_scores,
+)
 from rooms.forms.settings import FormsParams
-from rooms.forms.similarity import TextEncoder, char_counts, char_scores, word_counts, word_scores
 from simulators.base import MissingEngineError
 from simulators.library.encoder import NAME, Encoder
 from simulrag.errors import InputError
@@ -186,21 +199,21 @@ QuestionAnswer = tuple[Formed, FormAnswer]
 async def make(at: StageContext) -> Outcome:
     """Measure the answers of a source: a line an answer, and the long table."""
     at = replace(at, params=judging(at.params))
-    place, path = at.place, places.answers(at.place, at.item)
-    questions = {one.question_id: one for one in read_forms(places.benchmark(place, at.item))}
+    place, path = at.place, answers_file(at.place, at.item)
+    questions = {one.question_id: one for one in read_forms(benchmark_file(place, at.item))}
     answers = read_records(path, FormAnswer)
     if lost := [one.question_id for one in answers if one.question_id not in questions]:
         raise InputError(f"{path} answers '{lost[0]}', which is no question of {at.item}")
     pairs = [(questions[one.question_id], one) for one in answers]
     judged = {i: pair for i, pair in enumerate(pairs) if to_judge(pair)}
-    encoder = _encoder(at.params)
+    encoder = _encoder()
     async with at.asking(here=True) as bench:
         ask = partial(work, params=at.params)
         judged_answers = await at.over("judge", judged.values(), ask, bench)
     scores = scored(pairs, dict(zip(judged, judged_answers, strict=True)), encoder)
     rows = table(at.item, scores, at.params)
-    write_records(places.scores(place, at.item), scores)
-    write_table(places.metrics(place, at.item), rows)
+    write_records(scores_file(place, at.item), scores)
+    write_table(metrics_table(place, at.item), rows)
     told = sum(one.p_supports is not None for one in judged_answers)
     return Outcome(
         table=stage_table(at.item, rows),
@@ -250,10 +263,8 @@ def table(source: str, scores: list[FormScore], params: Params) -> list[Measurem
     return list(measured(source, scores, names=names, **draws))
 
 
-def _encoder(params: Params) -> TextEncoder | str:
+def _encoder() -> TextEncoder | str:
     """Load the encoder, or say why there is none."""
-    if not params.room(FormsParams).metrics.encoder:
-        return "not asked for (forms.metrics.encoder: false)"
     try:
         return Encoder()
     except MissingEngineError as error:
@@ -278,6 +289,6 @@ STAGE = Stage(
     each="source",
     role="judge",
     sections=("forms.metrics", "metrics"),
-    reads=(out(places.benchmark), out(places.answers)),
-    makes=(out(places.scores), out(places.metrics)),
+    reads=(out(benchmark_file), out(answers_file)),
+    makes=(out(scores_file), out(metrics_table)),
 )

@@ -22,7 +22,6 @@ from flows.report.blocks import (
     pivoted,
 )
 from flows.report.run import DomainTable, ReportedRun
-from rooms.forms import places
 from rooms.forms.records import (
     COMPARISONS,
     FAMILY,
@@ -30,6 +29,8 @@ from rooms.forms.records import (
     METRICS,
     OVERALL,
     FormScore,
+    metrics_table,
+    scores_file,
 )
 from rooms.forms.settings import FormsParams
 from simulrag.metrics.table import Measurement, read_table, rows_of
@@ -80,9 +81,9 @@ def read(outs: RunOutputs) -> FormsFound | None:
     """Read the long tables and some answers of the sources that were measured."""
     sources = {}
     for source in outs.params.room(FormsParams).sources if outs.ours else ():
-        if (path := places.metrics(outs.place, source)).is_file():
+        if (path := metrics_table(outs.place, source)).is_file():
             table = DomainTable.of(source, rows_of(read_table(path)))
-            scores = list(record_lines(places.scores(outs.place, source), FormScore))
+            scores = list(record_lines(scores_file(outs.place, source), FormScore))
             sources[source] = AnsweredForms(table, examples(scores), stated(scores))
     return FormsFound(sources, read_published(outs.project.published)) if sources else None
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from flows.project import Results
 from simulrag.records import Domain, Evidence, Record, Retrieval
 
 Form = Literal["choice", "freeform", "cloze"]
@@ -138,12 +140,8 @@ class ClozeQuestion(_InWords):
 Formed = ChoiceQuestion | FreeformQuestion | ClozeQuestion
 """A question of one of the three new forms."""
 
-AskedForm = Annotated[Formed, Field(discriminator="form")]
-
-
-def asked_forms() -> TypeAdapter[Formed]:
-    """Return the adapter that reads one question of the three forms."""
-    return TypeAdapter(AskedForm)
+FORMED: TypeAdapter[Formed] = TypeAdapter(Annotated[Formed, Field(discriminator="form")])
+"""Reads one question of the three forms."""
 
 
 def question_id(source: Domain, scenario_id: str, form: Form, level: Level, *words: str) -> str:
@@ -188,3 +186,43 @@ class FormScore(Answered):
     reference: str
     values: dict[str, float] = Field(default={})
     reasons: dict[str, str] = Field(default={})
+
+
+def documents_file(place: Results, source: str) -> Path:
+    """Return the file of what lineage knows of a source's documents."""
+    return place.data / "sources" / f"{source}.json"
+
+
+def corpus_folder(place: Results, source: str) -> Path:
+    """Return the folder of a source's documents; empty where it has none."""
+    return place.data / "corpus" / source
+
+
+def benchmark_file(place: Results, source: str) -> Path:
+    """Return the file of a source's questions."""
+    return place.data / "forms" / source / "benchmark.jsonl"
+
+
+def refused_file(place: Results, source: str) -> Path:
+    """Return the file of the questions that were refused."""
+    return place.data / "forms" / source / "refused.jsonl"
+
+
+def summary_file(place: Results, source: str) -> Path:
+    """Return the file that says what generation asked for and got."""
+    return place.data / "forms" / source / "summary.json"
+
+
+def answers_file(place: Results, source: str) -> Path:
+    """Return the file of the answers under every condition."""
+    return place.data / "forms" / source / "answers.jsonl"
+
+
+def scores_file(place: Results, source: str) -> Path:
+    """Return the file with a line of measures an answer."""
+    return place.data / "forms" / source / "scores.jsonl"
+
+
+def metrics_table(place: Results, source: str) -> Path:
+    """Return the long table of a source's answers."""
+    return place.metrics / f"forms-{source}.csv"

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from flows.sections import Name, ParamsSection, RoomSection
 
-FactualBy = Literal["logprobs", "stated", "off"]
+FactualBy = Literal["logprobs", "stated"]
 
 
 class DocumentFiles(ParamsSection):
@@ -40,17 +40,14 @@ class FormsMetricSettings(BaseModel):
 
     factual: FactualBy = Field(
         default="logprobs",
-        description="factual accuracy by the judge's log-probabilities, by the probability that "
-        "it states (stated), or not at all (off)",
+        description="factual accuracy by the judge's log-probabilities, or by the probability that "
+        "it states (stated)",
     )
     min_label_mass: float = Field(
         default=0.5,
         ge=0,
         le=1,
         description="probability of both labels together below which there is no value",
-    )
-    encoder: bool = Field(
-        default=True, description="BERTScore and phrase similarity, where library-dense is there"
     )
 
 

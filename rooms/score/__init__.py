@@ -42,15 +42,13 @@ def report_part() -> PartOfReport:
 
 @hookimpl
 def listed_commands() -> Listing:
-    """List ``simulrag score``, ``profiles``, ``label rate`` and ``label ratings``."""
+    """List ``simulrag score``, ``label rate`` and ``label ratings``."""
     return {
         ("Look", "rooms.score.commands"): {
             "score": "Score answers: how specific, how relevant, what they owe to the evidence, "
             "how readable.",
         },
         ("Labels by people", "rooms.score.commands"): {
-            "profiles": "Write questions by role: of 41 professions about hazards, or of roles "
-            "about a scenario.",
             "label": "Labels by people, which override the judge's.",
         },
     }

@@ -1,4 +1,4 @@
-"""``simulrag score`` and what goes with it: questions by role, and people who rate answers."""
+"""``simulrag score``, and people who rate answers: ``label rate`` and ``label ratings``."""
 
 from __future__ import annotations
 
@@ -76,30 +76,6 @@ def score(
     for reason in sorted(failures):
         typer.echo(f"failed: {reason}", err=True)
     typer.echo(f"{len(scored)} answers -> {out}")
-
-
-@app.command()
-def profiles(
-    out: Annotated[Path, typer.Argument(help="The file of questions (JSON lines) to write.")],
-    domain: Annotated[
-        str | None,
-        typer.Option("--domain", "-d", help="Its benchmark's questions, asked by roles."),
-    ] = None,
-    count: Annotated[int, typer.Option(help="Questions about hazards, without --domain.")] = 20,
-    seed: Annotated[int, typer.Option(help="Seed of their profiles.")] = 0,
-) -> None:
-    """Write questions by role: of 41 professions about hazards, or of roles about a scenario."""
-    from flows.files import write_records
-    from flows.project import find_project
-    from rooms.score.roles import asked_by_roles, hazard_questions
-    from simulrag.questions.published import read_questions
-
-    if domain is None:
-        questions = hazard_questions(count, seed)
-    else:
-        questions = asked_by_roles(read_questions(find_project().results.benchmark(domain)))
-    write_records(out, questions)
-    typer.echo(f"{len(questions)} questions -> {out}")
 
 
 @label_app.command()

@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from statistics import fmean
-from typing import Literal, get_args
+from typing import Literal
 
 from simulrag.errors import InputError
 from simulrag.method.numbers import numbers
@@ -41,22 +41,12 @@ def majority(votes: Sequence[Mark]) -> Mark:
 def voted(labels: Sequence[Sequence[Marks]]) -> list[tuple[Mark, ...]]:
     """Return the judges' majority, by claim and detail. ``labels[judge][claim][detail]``.
 
-    Raises InputError for marks that are no marks, and for judges who saw another number of claims
-    or details.
+    A claim that no judge marked states no detail.
     """
-    given = [marks for judge in labels for marks in judge if marks is not None]
-    wrong = next((mark for marks in given for mark in marks if mark not in get_args(Mark)), None)
-    if wrong is not None:
-        raise InputError(f"a judge's mark is one of {', '.join(get_args(Mark))}, not {wrong!r}")
-    if len(set(map(len, given))) > 1 or len(set(map(len, labels))) > 1:
-        raise InputError(
-            "every judge marks the same claims and details: give None for a claim that a judge "
-            "left out, never a shorter list"
-        )
     return [
         tuple(
             majority([marks[detail] for marks in claim if marks is not None])
-            for detail in range(len(given[0]) if given else 0)
+            for detail in range(len(DETAILS))
         )
         for claim in zip(*labels, strict=True)
     ]
@@ -81,14 +71,8 @@ def specificity(
 
     ``labels[judge][claim][detail]``: "yes", "no" or "n/a". None where no claim states any detail
     that has a weight; the published code has 0.0 there (``undefined_as_zero``).
-
-    Raises InputError as ``voted``, and for weights that are negative or not one a detail.
     """
     shares = detail_shares(labels)
-    if any(weight < 0 for weight in weights) or (shares and len(weights) != len(shares)):
-        raise InputError(
-            f"{len(shares)} details need as many weights, none negative; given {list(weights)}"
-        )
     pairs = [(w, s) for w, s in zip(weights, shares, strict=False) if s is not None and w]
     if not pairs:
         return 0.0 if undefined_as_zero else None
@@ -145,28 +129,12 @@ def context_use(full: float, without: Sequence[float]) -> tuple[float | None, fl
 
     ``full``: f(a|q,C); ``without``: f(a|q,C less c_i), one a piece. CU_rel is a fraction, and is
     CU / ``full`` identically: a rescaling, no second finding. (None, None) without evidence;
-    CU_rel None where ``full`` is 0. Raises InputError for what is no probability.
+    CU_rel None where ``full`` is 0.
     """
     if not len(without):
         return None, None
-    use = fmean(losses(full, without))
+    use = fmean(full - value for value in without)
     return use, use / full if full else None
-
-
-def losses(full: float, without: Sequence[float]) -> tuple[float, ...]:
-    """Return Delta_i = f(a|q,C) - f(a|q,C less c_i), one a piece of evidence. Raises InputError."""
-    return tuple(gain(full, value) for value in without)
-
-
-def gain(full: float, alone: float) -> float:
-    """Return f(a|q,C) - f(a|q): what all evidence adds.
-
-    Leaving out one of two duplicates costs nothing; this they cannot hide. Raises InputError.
-    """
-    for value in (full, alone):
-        if not 0 <= value <= 1:
-            raise InputError(f"a confidence is a probability from 0 to 1, not {value}")
-    return full - alone
 
 
 def evidence_used(
@@ -192,15 +160,9 @@ def evidence_dependence(
 
     ``full``: the verdicts with all evidence; ``without``: those without sentence i of it, of the
     same claims. Claims in error count in neither. None where no claim was decided both times.
-
-    Raises InputError for verdicts on another number of claims.
     """
     shares = []
-    for at, verdicts in enumerate(without):
-        if len(verdicts) != len(full):
-            raise InputError(
-                f"without sentence {at} there are {len(verdicts)} verdicts on {len(full)} claims"
-            )
+    for verdicts in without:
         lost = [
             there == "indeterminate"
             for here, there in zip(full, verdicts, strict=True)

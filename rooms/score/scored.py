@@ -17,7 +17,6 @@ from rooms.score.formulas import (
     detail_shares,
     evidence_dependence,
     evidence_used,
-    gain,
     leave_one_out,
     specificity,
 )
@@ -187,8 +186,10 @@ def _evidence(asked: ScoredAnswer) -> dict[str, float | None]:
         known = [value for value in without if value is not None]
         use = context_use(full, known) if full is not None else (None, None)
         values |= dict(zip(("context_use", "context_use_relative"), use, strict=True))
-        known_both = full is not None and alone is not None and bool(known)
-        values["evidence_gain"] = gain(full, alone) if known_both else None  # type: ignore[arg-type]
+        # What all evidence adds. Leaving out one of two duplicates costs nothing; this shows them.
+        values["evidence_gain"] = None
+        if full is not None and alone is not None and known:
+            values["evidence_gain"] = full - alone
     if asked.verdicts or "dependence" in asked.reasons:
         full_verdicts, *rest = asked.verdicts or ((),)
         shares = [value for value in evidence_dependence(full_verdicts, rest) if value is not None]

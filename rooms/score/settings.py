@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, NonNegativeFloat
 
 from flows.sections import RoomSection
 from simulrag.models.settings import ModelSettings
@@ -21,7 +21,7 @@ class ScoreParams(RoomSection):
     samples: int = Field(
         default=3, ge=1, le=15, description="votes of the judge on each claim's details"
     )
-    weights: list[float] = Field(
+    weights: list[NonNegativeFloat] = Field(
         default=[0.6, 0.2, 0.1, 0.1],
         min_length=4,
         max_length=4,

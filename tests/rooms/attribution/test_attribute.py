@@ -9,12 +9,11 @@ import pytest
 from pydantic import JsonValue
 
 from flows.hooks import prompts_of
-from rooms.attribution.attribute import attribute, rerun
-from rooms.attribution.chances import Chances, context_of, items_of
+from rooms.attribution.attribute import attribute
+from rooms.attribution.chances import context_of, items_of
 from rooms.attribution.settings import AttributionParams
 from simulrag.calls import CallCache
 from simulrag.errors import ModelUnavailable
-from simulrag.method.simulation import Simulations
 from simulrag.models.gateway import Gateway
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
@@ -23,7 +22,6 @@ from simulrag.testing import LoopbackServer, ScriptedModel, stand_in
 from tests import making
 from tests.making import ALIGNED, SILENT, corrected
 from tests.recorded import ROOT
-from tests.unit.questions.conftest import Corridor
 
 WRONG = corrected("It is so.")
 
@@ -128,7 +126,7 @@ async def test_a_failed_verdict_is_no_value() -> None:
     failed = Verdict(status="error", reason="the server hung up")
     claims = [Claim(text="a", verdict=failed), Claim(text="b", verdict=ALIGNED)]
     told = answer(*claims, evidence=(run_of(),))
-    found = await attribute("q?", told, ScriptedModel(), settings(estimator="alone"))
+    found = await attribute("q?", told, ScriptedModel(), settings(estimator="leave_one_out"))
     assert (found.claims[0].support, found.claims[0].failure) == (None, "the server hung up")
     assert found.claims[0].items[0].value is None
     assert found.claims[1].support == "simulator"
@@ -141,7 +139,7 @@ async def test_a_failed_call_fails_the_question() -> None:
     assert (found.failure, found.claims) == ("down", ())
 
 
-@pytest.mark.parametrize("estimator", ["shapley", "leave_one_out", "alone"])
+@pytest.mark.parametrize("estimator", ["shapley", "leave_one_out"])
 async def test_items(estimator: str) -> None:
     evidence = (run_of("The run says alpha."), documents("alpha", "of no alpha at all", "moss"))
     told = answer(Claim(text="It is alpha."), evidence=evidence)
@@ -153,8 +151,6 @@ async def test_items(estimator: str) -> None:
     if estimator == "shapley":
         assert sum(v for v in values.values() if v is not None) == pytest.approx(0.0 - 0.5)
         assert values["lake.sound#0"] == pytest.approx(values["library.query_rag#1.0"] or 0)
-    if estimator == "alone":
-        assert values["library.query_rag#1.1"] == -0.5
     if estimator == "leave_one_out":  # without the denial all that is left says so
         assert values["library.query_rag#1.1"] == -1.0
 
@@ -172,50 +168,6 @@ def test_documents_in_an_unknown_form_are_one_item() -> None:
     odd = documents().model_copy(update={"outputs": {"hits": 3}, "text": "Something."})
     (item,) = items_of([odd])
     assert (item.kind, item.text) == ("passage", "Something.")
-
-
-async def rerun_of(tmp_path: Path, arguments: dict[str, Any], *, failing_below: float = 0.0) -> Any:
-    """The counterfactual of a corridor run, and how many runs were made for it."""
-    source = Corridor(failing_below=failing_below)
-    with CallCache(tmp_path / "calls", stage="test") as cache:
-        simulations = Simulations(source, cache)
-        evidence = await simulations.run("compare", arguments, 0)
-        chances = Chances("q?", ["Idling falls by -93.1."], ScriptedModel(by_task=reading))
-        found = await rerun(evidence, 1, chances, simulations)
-        return found, simulations.runs
-
-
-async def test_the_counterfactual_is_really_run(tmp_path: Path) -> None:
-    found, runs = await rerun_of(tmp_path, {"use_priority_junction": True, "lanes": 3})
-    assert runs == 2
-    assert found.baseline.call.arguments["use_priority_junction"] is False
-    assert [one.chance for one in found.differences] == [0.5]  # stated there, silent here
-
-
-async def test_a_run_with_the_defaults_is_its_own_baseline(tmp_path: Path) -> None:
-    found, runs = await rerun_of(tmp_path, {"lanes": 2})
-    assert runs == 1
-    assert [one.chance for one in found.differences] == [0.0]
-
-
-async def test_a_counterfactual_that_fails_gives_no_value(tmp_path: Path) -> None:
-    found, _ = await rerun_of(tmp_path, {"speed_factor": 1.4}, failing_below=1.2)
-    assert (found.baseline, found.differences) == (None, ())
-    assert "gridlock" in found.failure
-
-
-async def test_rerun_of_all_runs_of_an_answer(tmp_path: Path) -> None:
-    with CallCache(tmp_path / "calls", stage="test") as cache:
-        simulations = Simulations(Corridor(), cache)
-        evidence = await simulations.run("compare", {"use_priority_junction": True}, 0)
-        told = answer(Claim(text="It is -93.1."), evidence=(evidence, documents("moss")))
-        ask = ScriptedModel(by_task=reading)
-        found = await attribute(
-            "q?", told, ask, settings(estimator="rerun"), simulations=simulations
-        )
-    (claim,) = found.claims
-    assert [(item.item, item.value) for item in claim.items] == [("corridor.compare#0", 0.5)]
-    assert claim.support == "simulator"
 
 
 async def test_over_a_server_and_a_second_time_from_the_cache(tmp_path: Path) -> None:

@@ -26,11 +26,6 @@ def test_answers_that_nobody_gave_yet_are_held_by_stand_ins(tmp_path: Path) -> N
     # Nothing and all shown, stated twice, all claims at once.
     calls = {("attribution@urban", "chance_shown"): QUESTIONS * 2 * 2}
     assert {task: row.calls for task, row in found.items()} == calls
-    change_params(tmp_path, attribution=STATED | {"estimator": "rerun"})
-    (rerun,) = planned(tmp_path, "attribution").values()
-    assert rerun.calls
-    assert rerun.input_tokens
-    assert rerun.output_tokens
 
 
 def test_of_recorded_answers_verdicts_need_no_call_and_stated_chances_do(tmp_path: Path) -> None:

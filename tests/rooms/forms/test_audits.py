@@ -7,10 +7,10 @@ from pydantic import ValidationError
 
 from rooms.forms.audits import audited, masked, repeats, structure
 from rooms.forms.records import (
+    FORMED,
     ClozeQuestion,
     Formed,
     Rejection,
-    asked_forms,
 )
 from simulrag.errors import ReplyInvalid
 from simulrag.records import Question
@@ -124,10 +124,10 @@ async def test_a_reader_answers_options_by_a_letter_and_each_question_once() -> 
 def test_questions_of_all_forms_are_read_by_their_form() -> None:
     for question in (choice(), cloze(), MAKER.freeform("reasoning", "Why?", "So.")):
         text = question.model_dump_json()
-        assert asked_forms().validate_json(text) == question
+        assert FORMED.validate_json(text) == question
     plain = Question(question_id="q", domain="d", text="t", reference_answer="r", scenario_id="s")
     with pytest.raises(ValidationError, match="form"):
-        asked_forms().validate_json(plain.model_dump_json())
+        FORMED.validate_json(plain.model_dump_json())
 
 
 @pytest.mark.parametrize("text", ["no mask", "<MASK> and <MASK>"])

@@ -12,8 +12,8 @@ import yaml
 from flows.project import Project
 from flows.running.runner import execute
 from flows.stages.simulators import STAGE
-from rooms.forms import places
 from rooms.forms.corpus import file_hashes
+from rooms.forms.records import documents_file
 from rooms.forms.settings import FormsParams
 from simulrag.errors import InputError
 from tests.integration.projects import PARAMS
@@ -50,11 +50,11 @@ def test_the_stage_writes_what_changes_with_a_document(tmp_path: Path, documents
     for text in ("second", "second", "changed"):
         (documents / "b.md").write_text(text)
         execute(STAGE, project)
-        written.append(places.documents(project.results, "textbook").read_bytes())
+        written.append(documents_file(project.results, "textbook").read_bytes())
     assert written[0] == written[1] != written[2]
     (hashes,) = json.loads(written[2]).values()
     assert hashes["b.md"] == digest("changed")
-    without = places.documents(project.results, "urban")
+    without = documents_file(project.results, "urban")
     assert json.loads(without.read_text()) == {}
 
 

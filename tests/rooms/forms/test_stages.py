@@ -21,6 +21,7 @@ from rooms.forms.records import (
     FormScore,
     FreeformQuestion,
 )
+from simulators.library import encoder
 from simulrag.metrics.table import read_table, select
 from simulrag.models.batch.rounds import fetch, submit
 from simulrag.models.pending import PendingStore
@@ -44,7 +45,7 @@ def server() -> Iterator[LoopbackServer]:
 def changes(server: LoopbackServer, **more: Any) -> dict[str, Any]:
     model = {"provider": "openai", "model": "stub", "base_url": server.url}
     documents = {"files": ["notes.md"], "licence": "CC0", "attribution": "us"}
-    forms = {"sources": ["urban"], "documents": {"urban": documents}, "metrics": {"encoder": False}}
+    forms = {"sources": ["urban"], "documents": {"urban": documents}}
     return {"llm.answer": model, "llm.judge": model, "forms": forms, **more}
 
 
@@ -79,6 +80,7 @@ def test_four_conditions_to_tables_and_a_report(
     finished: Path, tmp_path: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = copy_finished(finished, tmp_path / "project", **changes(server))
+    monkeypatch.setattr(encoder, "find_spec", lambda name: None)
     prepared(project, monkeypatch, seeds=3)
     assert typed("stage", "forms_answer", "--domain", "urban") == 0
     answers = read_records(project / "data/forms/urban/answers.jsonl", FormAnswer)
@@ -97,7 +99,7 @@ def test_four_conditions_to_tables_and_a_report(
     assert set(select(table, family="forms")["method"]) == set(CONDITIONS)
     assert "fa[stub]" in set(table["metric"])
     (why,) = set(select(table, metric="ps[all-MiniLM-L6-v2]", family="forms")["reason"])
-    assert why == "not available: not asked for (forms.metrics.encoder: false)"
+    assert "library-dense" in why
     assert typed("stage", "report") == 0
     page = (project / "data/report/index.html").read_text()
     assert "Questions by form" in page
@@ -158,8 +160,7 @@ def test_an_evaluator_without_log_probabilities(
     change_params(project, **{"forms.answer": {"evidence": {"urban": ["urban", "urban"]}}})
     assert typed("stage", "forms_answer", "--domain", "urban") == 2
     assert "two of the kind simulator" in capsys.readouterr().err
-    stated = {"factual": "stated", "encoder": False}
-    change_params(project, **{"forms.metrics": stated})
+    change_params(project, **{"forms.metrics": {"factual": "stated"}})
     assert typed("stage", "forms_metrics", "--domain", "urban") == 0
     scores = read_records(project / "data/forms/urban/scores.jsonl", FormScore)
     free = [one.values for one in scores if one.form == "freeform"]

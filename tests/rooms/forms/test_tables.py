@@ -20,8 +20,7 @@ from rooms.forms.records import (
     FreeformQuestion,
     Level,
 )
-from rooms.forms.scores import scored
-from rooms.forms.similarity import word_counts, word_scores
+from rooms.forms.scores import scored, word_counts, word_scores
 from simulrag.metrics.table import Measurement, csv_of, frame_of
 
 LEVELS: tuple[Level, ...] = ("base", "reasoning", "hypothetical")

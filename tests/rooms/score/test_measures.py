@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
 from rooms.score.formulas import (
@@ -17,7 +16,6 @@ from rooms.score.formulas import (
     detail_shares,
     evidence_dependence,
     evidence_used,
-    gain,
     leave_one_out,
     majority,
     specificity,
@@ -72,21 +70,6 @@ def test_specificity_by_hand() -> None:
 def test_nothing_stated_is_undefined_and_no_zero(labels: Any) -> None:
     assert specificity(labels) is None
     assert specificity(labels, undefined_as_zero=True) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("labels", "weights"),
-    [
-        ([[("maybe", Y, Y, Y)]], (1, 1, 1, 1)),
-        ([[(Y, Y, Y, Y)], [(Y, Y, Y, Y), (Y, Y, Y, Y)]], (1, 1, 1, 1)),
-        ([[(Y, Y, Y, Y)], [(Y, Y, Y)]], (1, 1, 1, 1)),
-        ([[(Y, Y, Y, Y)]], (1, 1)),
-        ([[(Y, Y, Y, Y)]], (1, 1, 1, -1)),
-    ],
-)
-def test_marks_that_are_none(labels: Any, weights: Sequence[float]) -> None:
-    with pytest.raises(InputError):
-        specificity(labels, weights)
 
 
 def says(output: str = "delay", **more: Any) -> ClaimReading:
@@ -231,16 +214,12 @@ def test_context_use_is_one_finding_and_not_two() -> None:
     assert relative == pytest.approx(use / 0.25, abs=1e-12)
     assert context_use(0.25, []) == (None, None)
     assert context_use(0.0, [0.0, 0.1]) == (pytest.approx(-0.05), None)
-    assert gain(0.3, 0.05) == pytest.approx(0.25)
     assert confidence([-1.0, -2.0]) == pytest.approx(np.exp(-1.5))
     assert confidence([]) is None
     assert confidence([-5000.0]) == 0.0
     for wrong in ([float("nan")], [0.1]):
         with pytest.raises(InputError, match="no log-probability"):
             confidence(wrong)
-    for full in (1.5, -0.1, float("nan")):
-        with pytest.raises(InputError, match="from 0 to 1"):
-            context_use(full, [0.1])
 
 
 def test_evidence_that_claims_state() -> None:
@@ -259,25 +238,13 @@ def test_evidence_that_verdicts_depend_on() -> None:
         ["error", "error", "indeterminate", "aligned"],
     ]
     assert evidence_dependence(full, without) == (0.5, None)
-    with pytest.raises(InputError, match="1 verdicts on 4 claims"):
-        evidence_dependence(full, [["aligned"]])
 
 
 def test_kappa_and_correlations() -> None:
     counts = np.random.default_rng(5).multinomial(4, [0.5, 0.3, 0.2], size=30)
-    assert (
-        fleiss_kappa(counts)
-        == fleiss_kappa(counts.tolist())
-        == pytest.approx(fleiss_of_statsmodels(counts))
-    )
+    assert fleiss_kappa(counts.tolist()) == pytest.approx(fleiss_of_statsmodels(counts))
     assert fleiss_kappa([]) is None
     assert fleiss_kappa([[2, 0], [2, 0]]) is None
-    for wrong in ([[2, 0], [3, 0]], [[1, 0]]):
-        with pytest.raises(InputError, match="same number of ratings"):
-            fleiss_kappa(wrong)
-    one, two = [1.0, 2.0, 2.0, 5.0], [2.0, 1.0, 4.0, 9.0]
-    assert spearman(one, two) == pytest.approx(tuple(spearmanr(one, two)))
+    assert spearman([1.0, 2.0, 3.0], [2.0, 4.0, 9.0]) == (1.0, 0.0)
     assert spearman([1, 2], [1, 2]) is None
     assert spearman([1, 1, 1], [1, 2, 3]) is None
-    with pytest.raises(InputError, match="no pairs"):
-        spearman([1, 2, 3], [1, 2])
