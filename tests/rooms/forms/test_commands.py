@@ -87,6 +87,7 @@ def test_the_stages_ask_about_documents_and_about_runs(
         "sources": ["urban", "docs"],
         "documents": {"docs": {"files": ["docs"], "licence": "Apache-2.0", "attribution": "us"}},
         "questions": 6,
+        "metrics": {"factual": "stated"},
     }
     params = text.replace(text[text.index("\nforms:") : text.index("\nmetrics:")], "")
     (project / "params.yaml").write_text(f"{params}\nforms: {json.dumps(forms)}\n")
