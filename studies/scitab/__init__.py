@@ -1,0 +1,1 @@
+"""The audit on claims about tables of papers that experts judged (SciTab)."""
