@@ -88,6 +88,23 @@ class Params(ParamsSection):
         return self
 
     @model_validator(mode="after")
+    def _own_settings(self) -> Params:
+        for domain, choice in self.simulators.items():
+            try:
+                self.of(domain)
+            except ValidationError as error:
+                first = error.errors()[0]
+                section = "benchmark" if error.title == "BenchmarkParams" else "answer"
+                where = ".".join(map(str, ("simulators", domain, section, *first["loc"])))
+                raise ValueError(f"{where}: {first['msg']}") from None
+            if choice.templates_file and self.of(domain).benchmark.kind == "search":
+                raise ValueError(
+                    f"simulators.{domain}.templates_file: templates of search questions are a "
+                    "model's; leave it out, or the kind"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _recorded_model(self) -> Params:
         for place, model in self.models().items():
             if model.replay and self.operations.mode == "refresh":
@@ -178,12 +195,23 @@ class Params(ParamsSection):
         }
 
     def of(self, domain: str) -> Params:
-        """Put the model that writes this domain's questions in the place of ``llm.benchmark``."""
+        """Return the same with what a domain has of its own: a model for its questions, settings.
+
+        Raises pydantic's ValidationError for settings that are none.
+        """
         choice = self.simulators.get(domain)
-        if choice is None or choice.benchmark_model is None:
+        if choice is None:
             return self
-        llm = self.llm.model_copy(update={"benchmark": choice.benchmark_model})
-        return self.model_copy(update={"llm": llm})
+        changed: dict[str, Any] = {}
+        if choice.benchmark_model is not None:
+            changed["llm"] = self.llm.model_copy(update={"benchmark": choice.benchmark_model})
+        if choice.benchmark:
+            given = self.benchmark.model_dump() | choice.benchmark
+            changed["benchmark"] = BenchmarkParams.model_validate(given)
+        if choice.answer:
+            given = self.answer.model_dump() | choice.answer
+            changed["answer"] = MethodSettings.model_validate(given)
+        return self.model_copy(update=changed) if changed else self
 
     def unwritten(self, project: Project) -> list[str]:
         """Return the domains whose questions are only replayed, and that no recording holds."""

@@ -81,8 +81,9 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
     with planned(plan.calls() if plan else {}):
         for domain in params.domains:
             try:
+                own = params.of(domain)
                 for name in questions.stages:
-                    make_item(StageContext(stage_of(name), project, params, domain, place))
+                    make_item(StageContext(stage_of(name), project, own, domain, place))
             except (CallsPending, CoverageFailed) as error:
                 sys.stderr.write(f"{domain}: {error}\n")
                 ended[domain] = error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from simulrag.models.settings import BudgetLimits, ModelSettings
+from simulrag.questions.records import Kind
 
 if TYPE_CHECKING:
     from simulrag.calls import CachePlace
@@ -70,6 +71,12 @@ class SimulatorChoice(ParamsSection):
         default=None,
         description="YAML of question templates by hand, in place of a model's",
     )
+    benchmark: dict[str, JsonValue] = Field(
+        default={}, description="what this domain has otherwise than the section benchmark says"
+    )
+    answer: dict[str, JsonValue] = Field(
+        default={}, description="what this domain has otherwise than the section answer says"
+    )
 
 
 class BenchmarkParams(ParamsSection):
@@ -78,6 +85,11 @@ class BenchmarkParams(ParamsSection):
     questions: int = Field(ge=1, le=100_000, description="questions to generate for each domain")
     templates: int = Field(ge=1, le=200, description="question templates to ask the model for")
     seed: int = Field(ge=0, description="seed of scenario sampling")
+    kind: Kind = Field(
+        default="open",
+        description="open: about the outputs of given runs; search: about the one setting that up "
+        "to 40 runs find",
+    )
     set_up: bool = Field(
         default=True,
         description="questions state their set-up and may ask beyond the simulator's reach",

@@ -343,7 +343,7 @@ async def rehearse(
             began = loop.time()
             await stage.make(
                 DryRunContext(
-                    stage, scratch, params, item, scratch.results, cache=cache, gates=gates
+                    stage, scratch, params.of(item), item, scratch.results, cache=cache, gates=gates
                 )
             )
             if stage.role is not None:

@@ -188,7 +188,7 @@ def execute(stage: Stage, project: Project, item: str = "") -> None:
     params = load_params(project.params)
     if item:
         _check_known(stage, item, params)
-    make_item(StageContext(stage, project, params, item, project.results))
+    make_item(StageContext(stage, project, params.of(item), item, project.results))
 
 
 def make_item(context: StageContext) -> None:

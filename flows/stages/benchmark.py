@@ -6,7 +6,6 @@ A domain whose simulator replays published evidence takes its questions from the
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from flows.files import write_records, write_text
@@ -29,7 +28,13 @@ async def make(context: StageContext) -> Outcome:
     simulator = context.params.load_simulator(context.item, context.project.root)
     made = _published(context) if simulator.oracle else await _generated(context, simulator)
     write_records(context.place.benchmark(context.item), made.questions)
-    plain = [template.model_dump(mode="json") for template in made.templates]
+    searches = {template.template_id: template.searches for template in made.searches}
+    plain = [
+        template.model_dump(mode="json")
+        | ({"searches": [search.model_dump(mode="json") for search in parts]} if parts else {})
+        for template in made.templates
+        for parts in [searches.get(template.template_id)]
+    ]
     _write_json(context.place.templates(context.item), plain)
     summary = made.summary
     _write_json(context.place.benchmark_summary(context.item), summary.model_dump(mode="json"))
@@ -49,8 +54,6 @@ async def _generated(context: StageContext, simulator: Simulator) -> Benchmark:
     if choice.templates_file is not None:
         path = project.root / choice.templates_file
         by_hand = templates_by_hand(read_yaml(path), path, simulator)
-    # The domain may name a model of its own for its questions.
-    context = replace(context, params=context.params.of(item))
     async with context.asking(loaded=simulator, seed=choice.seed) as bench:
         context.tracker.expect(wanted.questions)
 
@@ -62,6 +65,7 @@ async def _generated(context: StageContext, simulator: Simulator) -> Benchmark:
                 n=wanted.questions,
                 seed=wanted.seed,
                 template_count=wanted.templates,
+                kind=wanted.kind,
                 set_up=wanted.set_up,
                 templates=by_hand,
                 concurrency=context.params.operations.concurrency,

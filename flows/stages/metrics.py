@@ -107,7 +107,7 @@ STAGE = Stage(
     name="metrics",
     about="every metric of a domain, from its answers and labels",
     make=make,
-    sections=("metrics", "answer.claims_per_call"),
+    sections=("metrics", "answer.claims_per_call", "simulators.{item}"),
     reads=(
         out(Results.benchmark),
         out(Results.templates),

@@ -27,7 +27,7 @@ async def make(context: StageContext) -> None:
     project, params = context.project, context.params
     for domain in params.domains:
         simulator = params.load_simulator(domain, project.root)
-        facts = identity(domain, simulator, set_up=params.benchmark.set_up)
+        facts = identity(domain, simulator, set_up=params.of(domain).benchmark.set_up)
         if by_hand := params.simulator(domain).templates_file:
             text = json.dumps(read_yaml(project.root / by_hand), default=str)
             facts["templates_file_sha256"] = hashlib.sha256(text.encode()).hexdigest()

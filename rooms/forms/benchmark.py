@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from flows.files import write_records, write_text
@@ -29,7 +28,6 @@ async def make(at: StageContext) -> Outcome:
 
     Writes them, what was refused, and a summary.
     """
-    at = replace(at, params=at.params.of(at.item))
     simulator = simulator_of(at.project, at.params, at.item)
     wanted = at.params.room(FormsParams).questions
     async with at.asking(loaded=simulator, here=True) as bench:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import fmean, stdev
+from typing import Annotated
 
-from pydantic import ConfigDict
+from pydantic import AfterValidator, ConfigDict, create_model
 
 from simulators.base import ToolModel, measured
 from simulators.urban.runs import Measures
@@ -15,6 +17,8 @@ _SPREAD = "Standard deviation over the replicates of {}; none with one replicate
 _NO_BASE = "none where the baseline is 0"
 DECIMALS = 2
 """The precision of the published records."""
+MOST_REPLICATES = 20
+_REPLICATES = "Runs with different seeds whose mean is reported."
 
 MEANS = (
     *("travel_time_s", "idling_s", "distance_m"),
@@ -63,9 +67,23 @@ class Interventions(ToolModel):
         ge=0,
         le=2**31 - 1,
     )
-    replicates: int = measured(
-        "runs", "Runs with different seeds whose mean is reported.", default=1, ge=1, le=20
+    replicates: int = measured("runs", _REPLICATES, default=1, ge=1, le=MOST_REPLICATES)
+
+
+@lru_cache(maxsize=MOST_REPLICATES)
+def interventions_with(replicates: int) -> type[Interventions]:
+    """Return the arguments of a road where every call reports that many runs' mean, or more."""
+    if replicates == 1:
+        return Interventions
+
+    def at_least(asked: int) -> int:
+        return max(asked, replicates)
+
+    field = measured(
+        "runs", f"{_REPLICATES} Fewer are made up.", default=replicates, ge=1, le=MOST_REPLICATES
     )
+    kind = Annotated[int, AfterValidator(at_least)]
+    return create_model("Interventions", __base__=Interventions, replicates=(kind, field))
 
 
 class ScenarioOutputs(ToolModel):

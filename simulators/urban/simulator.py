@@ -20,10 +20,12 @@ from simulators.base import (
 )
 from simulators.urban import engine
 from simulators.urban.interventions import (
+    MOST_REPLICATES,
     ComparisonOutputs,
     Interventions,
     ScenarioOutputs,
     comparison_outputs,
+    interventions_with,
     replicate_seed,
     scenario_outputs,
 )
@@ -41,8 +43,9 @@ class UrbanSimulator:
 
     ``cache_dir``: built networks (default ``$XDG_CACHE_HOME/simulrag/urban``). ``timeout_s``: of
     one SUMO process. ``run_log``: a file that gets one JSON line a SUMO run (also the variable
-    SIMULRAG_URBAN_RUN_LOG). ``sumocfg``, ``edges``, ``signal``: a network of your own. Only the
-    last three change results.
+    SIMULRAG_URBAN_RUN_LOG). ``sumocfg``, ``edges``, ``signal``: a network of your own.
+    ``replicates``: runs with other drivers (1 to 20) whose mean a call reports, unless it asks for
+    more. Only the last four change results.
     """
 
     name = "urban"
@@ -57,6 +60,7 @@ class UrbanSimulator:
         sumocfg: str | Path | None = None,
         edges: Sequence[str] = (),
         signal: str | None = None,
+        replicates: int = 1,
     ) -> None:
         if not timeout_s > 0:
             raise ArgumentError(f"timeout_s of the urban simulator is {timeout_s}: it must be > 0")
@@ -66,13 +70,19 @@ class UrbanSimulator:
             )
         if sumocfg is None and (edges or signal):
             raise ArgumentError("edges and signal belong to a network of your own: set sumocfg too")
+        if isinstance(replicates, bool) or replicates not in range(1, MOST_REPLICATES + 1):
+            raise ArgumentError(
+                f"replicates of the urban simulator is {replicates}: a whole number from 1 to "
+                f"{MOST_REPLICATES}"
+            )
         self.workplace = Workplace(
             cache_dir=Path(cache_dir) if cache_dir else _default_cache(),
             timeout_s=timeout_s,
             run_log=Path(run_log) if run_log else None,
         )
         self._own = OwnNetwork(Path(sumocfg), tuple(edges), signal) if sumocfg else None
-        self.tools: Mapping[str, Tool] = _tools()
+        self.replicates = replicates
+        self.tools: Mapping[str, Tool] = _tools(interventions_with(replicates))
 
     def handbook(self) -> str:
         """Return prose and parameter tables, as Markdown."""
@@ -101,12 +111,13 @@ class UrbanSimulator:
     def fingerprint(self) -> str:
         """Hash the code that decides results, the engine's version and the user's files."""
         own = self._own.fingerprint() if self._own else "corridor"
-        return files_fingerprint([], _code_hash(), engine.identity(), own)
+        repeated = [f"replicates {self.replicates}"] * (self.replicates > 1)
+        return files_fingerprint([], _code_hash(), engine.identity(), own, *repeated)
 
     def examples(self) -> Mapping[str, Sequence[Mapping[str, object]]]:
         """Return calls to try the tools with."""
         calls: list[dict[str, object]] = [{"speed_factor": 0.8}, {"demand_factor": 1.1}]
-        return {tool: [*calls, {"replicates": 2}] for tool in self.tools}
+        return {tool: [*calls, {"replicates": self.replicates + 1}] for tool in self.tools}
 
     def _measures(self, setting: Setting, seed: int) -> Measures:
         """Run once; the baseline of a seed is simulated once a process."""
@@ -133,12 +144,12 @@ class UrbanSimulator:
         return run_corridor(setting, seed, self.workplace)
 
 
-def _tools() -> dict[str, Tool]:
+def _tools(arguments: type[Interventions]) -> dict[str, Tool]:
     return {
         "run_scenario": Tool(
             name="run_scenario",
             description="Simulate one intervention set and report its traffic and emissions.",
-            arguments=Interventions,
+            arguments=arguments,
             outputs=ScenarioOutputs,
             template=_template("run_scenario.j2"),
         ),
@@ -148,7 +159,7 @@ def _tools() -> dict[str, Tool]:
                 "Simulate one intervention set and today's road with the same drivers, and report "
                 "both with the changes in percent of the baseline."
             ),
-            arguments=Interventions,
+            arguments=arguments,
             outputs=ComparisonOutputs,
             template=_template("compare_with_baseline.j2"),
         ),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue
 
 from simulrag.method.numbers import EXACT, Number, numbers
-from simulrag.questions.records import AskedValue, SetUpTemplate, Template, asked_value
+from simulrag.questions.records import AskedValue, SetUpTemplate, Template, asked_value, shown_by
 from simulrag.questions.scenarios import SampledScenario
 from simulrag.records import Evidence, Record, ReferenceClaim
 
@@ -47,7 +47,10 @@ def check_reference(
     results = [number for item in evidence for number in _output_numbers(item.outputs)]
     results += [item.value for item in asked]
     problems = _unasked(template, asked)
-    problems += _leaks(question_text, asked, set_up) + _unstated(question_text, template)
+    stated = _set_up(template, scenario, searched=False)
+    problems += _leaks(question_text, asked, stated) + _unstated(question_text, template)
+    if scenario.searched:
+        problems += _unnamed(reference_answer, asked)
     texts = [("reference", reference_answer)]
     texts += [(f"claim {index}", claim.text) for index, claim in enumerate(claims)]
     for where, text in texts:
@@ -62,19 +65,30 @@ def check_reference(
     return problems + _missing(reference_answer, template, asked, evidence)
 
 
-def _set_up(template: Template, scenario: SampledScenario) -> list[Number]:
+def _set_up(
+    template: Template, scenario: SampledScenario, *, searched: bool = True
+) -> list[Number]:
     """The numbers of the situation and its values, of the template's words and limits.
 
-    So are those that count the runs or the asks ("(1)", "run 2").
+    So are those that count the runs or the asks ("(1)", "run 2"). Without ``searched`` the values
+    that a search tried are left out, for one of them is its result.
     """
     counts = range(max(len(template.runs), len(template.asks)) + 1)
-    texts = [scenario.situation, *scenario.words, template.situation]
+    hidden = () if searched else scenario.searched
+    texts = [scenario.situation, template.situation, *(() if hidden else scenario.words)]
     texts += [run.words for run in template.runs] + [ask.words for ask in template.asks]
     if isinstance(template, SetUpTemplate):
         texts += [template.set_up, *template.beyond]
     values: list[object] = [*counts, *scenario.shown.values()]
-    values += [item.value for run in template.runs for item in run.fixed]
-    values += [value for call in scenario.calls for value in call.arguments.values()]
+    values += [
+        item.value for run in template.runs for item in run.fixed if item.argument not in hidden
+    ]
+    values += [
+        value
+        for call in scenario.calls
+        for name, value in call.arguments.items()
+        if name not in hidden
+    ]
     values += [item.from_magnitude for ask in template.asks for item in ask.classes]
     written = [number for text in texts for number in numbers(text)]
     plain = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -107,6 +121,16 @@ def _unstated(question: str, template: Template) -> list[Problem]:
     ]
 
 
+def _unnamed(reference: str, asked: Sequence[AskedValue]) -> list[Problem]:
+    """Results of a search that the reference does not state."""
+    named = numbers(reference)
+    return [
+        _problem("missing", "reference", f"{item.value:g}, {item.ask.output}")
+        for item in asked
+        if not any(number.states(item.value) for number in named)
+    ]
+
+
 def _leaks(question: str, asked: Sequence[AskedValue], given: Sequence[Number]) -> list[Problem]:
     return [
         _problem("leak", "question", f"{number.written} is {item.ask.output}")
@@ -126,7 +150,7 @@ def _missing(
     """Asked classes and words that the reference does not name."""
     named = [(item.ask, item.class_name) for item in asked if item.limits]
     named += [
-        (ask, str(evidence[ask.run - 1].outputs.get(ask.output)))
+        (ask, str(shown_by(evidence[ask.run - 1], ask.output)))
         for ask in template.asks
         if ask.answers
     ]

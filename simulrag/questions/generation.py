@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +22,14 @@ from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
 from simulrag.questions.check import Problem
-from simulrag.questions.records import SetUpTemplate, Template
+from simulrag.questions.records import Kind, SetUpTemplate, Template
 from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
+from simulrag.questions.search import (
+    NoWinnerError,
+    SearchTemplate,
+    draw_search_templates,
+    run_search,
+)
 from simulrag.questions.templates import draw_templates, sorted_out, told_to_writers
 from simulrag.questions.writing import RejectedScenario, rejection, write_question
 from simulrag.records import Question, Record, since
@@ -52,11 +58,12 @@ class BenchmarkSummary(Record):
 
 
 class Benchmark(NamedTuple):
-    """What generation made."""
+    """What generation made; ``searches`` beside the templates of search questions."""
 
     templates: list[Template]
     questions: list[Question]
     summary: BenchmarkSummary
+    searches: Sequence[SearchTemplate] = ()
 
 
 async def generate(
@@ -67,6 +74,7 @@ async def generate(
     n: int,
     seed: int,
     template_count: int,
+    kind: Kind = "open",
     set_up: bool = False,
     templates: list[Template] | None = None,
     draws_per_question: int = 3,
@@ -77,7 +85,8 @@ async def generate(
     """``n`` checked questions, or fewer where the summary says why.
 
     ``templates`` None: the model draws them; with ``set_up`` such that state their set-up and may
-    ask beyond the simulator's reach. Scenarios come from one stream, in batches of what
+    ask beyond the simulator's reach. Those of the ``kind`` search always state it, and none of them
+    is a person's. Scenarios come from one stream, in batches of what
     is still missing, until ``n`` are accepted or ``draws_per_question`` x ``n`` were drawn; the
     questions are in the stream's order, so a larger ``n`` keeps the smaller one's questions.
     ``accepted`` is called after each question that passed its check.
@@ -88,7 +97,12 @@ async def generate(
             f"{template_count}; see the benchmark section of params.yaml"
         )
     dropped: list[str] = []
-    if templates is None:
+    searches: dict[str, SearchTemplate] = {}
+    if kind == "search":
+        drawn, dropped = await draw_search_templates(ask, simulations.simulator, template_count)
+        searches = {template.template_id: template for template in drawn}
+        templates = [template.of_runs(with_arguments=True) for template in drawn]
+    elif templates is None:
         templates, dropped = await draw_templates(
             ask, simulations.simulator, template_count, set_up=set_up
         )
@@ -98,11 +112,18 @@ async def generate(
     async def outcome_of(scenario: SampledScenario) -> Question | RejectedScenario:
         async with slots:
             try:
-                evidence = await run_scenario(simulations, scenario, simulator_seed)
+                if search := searches.get(scenario.template_id):
+                    scenario, evidence = await run_search(
+                        simulations, search, scenario, domain, seed=simulator_seed, drawn_by=seed
+                    )
+                else:
+                    evidence = await run_scenario(simulations, scenario, simulator_seed)
             except (ArgumentError, RunError) as error:
                 return rejection(
                     scenario, "simulator", Problem(kind="simulator", detail=str(error))
                 )
+            except NoWinnerError as error:
+                return rejection(scenario, "search", Problem(kind="ambiguous", detail=str(error)))
             result = await write_question(
                 ask, by_id[scenario.template_id], scenario, evidence, domain
             )
@@ -135,7 +156,7 @@ async def generate(
         rejections=tuple(rejections),
         dropped_templates=tuple(dropped),
     )
-    return Benchmark(templates, questions, summary)
+    return Benchmark(templates, questions, summary, tuple(searches.values()))
 
 
 def _by_reason(rejections: list[RejectedScenario]) -> dict[str, int]:

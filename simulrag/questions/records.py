@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr
+from pydantic import Field, JsonValue, StrictBool, StrictInt, StrictStr
 
 from simulrag.errors import InputError
 from simulrag.models.replies import Reply, Text
 from simulrag.records import Evidence
 
+Kind = Literal["open", "search"]
+"""Of questions: about the outputs of given runs, or about the one setting that a search finds."""
 ArgumentValue = (
     StrictBool | StrictInt | float | StrictStr | list[StrictStr | float | list[StrictInt | float]]
 )
@@ -131,11 +133,16 @@ class AskedValue:
         return [item.from_magnitude for item in self.ask.classes[1:]]
 
 
+def shown_by(run: Evidence, name: str) -> JsonValue:
+    """Return an output of a run; of a search's winner also the argument that was searched for."""
+    return run.outputs.get(name, run.call.arguments.get(name))
+
+
 def asked_value(ask: Ask, evidence: Sequence[Evidence]) -> AskedValue | None:
     """The number that an ask is about; None where the runs give none (an output in words)."""
     values = []
     for number in (ask.run, ask.against):
-        value = evidence[number - 1].outputs.get(ask.output) if number else 0.0
+        value = shown_by(evidence[number - 1], ask.output) if number else 0.0
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         values.append(float(value))

@@ -24,7 +24,7 @@ class SampledScenario(Record):
 
     ``calls`` are its runs, ``words`` what each is called where there are several. ``shown`` has,
     by placeholder, the number as the situation shows it (a speed factor of 0.77 in a
-    percent_reduction is shown as 23).
+    percent_reduction is shown as 23). ``searched``: the arguments that a search varied.
     """
 
     scenario_id: str
@@ -33,6 +33,7 @@ class SampledScenario(Record):
     words: tuple[str, ...]
     situation: str
     shown: dict[str, float]
+    searched: tuple[str, ...] = ()
 
 
 def scenario_stream(

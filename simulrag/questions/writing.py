@@ -13,10 +13,16 @@ from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text, unusable
 from simulrag.questions.check import Problem, check_reference
-from simulrag.questions.records import AskedValue, SetUpTemplate, Template, asked_value
+from simulrag.questions.records import (
+    AskedValue,
+    SetUpTemplate,
+    Template,
+    asked_value,
+    shown_by,
+)
 from simulrag.questions.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
-from simulrag.stand_in import RIGHT, Prompted, bullets, prose, sentence, sentences
+from simulrag.stand_in import MARK, RIGHT, Prompted, bullets, prose, sentence, sentences
 from simulrag.task import Task
 
 
@@ -67,6 +73,15 @@ def _all_named(prompted: Prompted) -> object:
     }
 
 
+def _all_results_named(prompted: Prompted) -> object:
+    """A question that states its set-up, and a reference that names every result."""
+    stated = [prompted.text("set_up"), prompted.text("situation")]
+    return {
+        "question": f"{sentence(prompted.seed)} {' '.join(stated)}",
+        "reference_answer": f"{MARK} {' '.join(bullets(prompted.text('results')))}",
+    }
+
+
 def _qualitative(prompted: Prompted) -> object:
     texts = sentences(prompted.text("reference"))
     return {"claims": [{"claim": f"{RIGHT} {text}", "kind": "qualitative"} for text in texts]}
@@ -80,9 +95,15 @@ BENCHMARK_QUESTION = Task(
     stand_in=_all_named,
     others=(SetUpQuestion,),
 )
+SEARCH_QUESTION = Task(
+    "search_question", BenchmarkQuestion, tokens=460, stand_in=_all_results_named
+)
 REFERENCE_CLAIMS = Task("reference_claims", ReferenceClaims, tokens=210, stand_in=_qualitative)
 CLAIMS_PER_CALL = 40
 """Of a reference, verified in one call."""
+
+
+RejectedAt = Literal["simulator", "search", "question", "check"]
 
 
 class RejectedScenario(Record):
@@ -90,7 +111,7 @@ class RejectedScenario(Record):
 
     scenario_id: str
     template_id: str
-    step: Literal["simulator", "question", "check"]
+    step: RejectedAt
     problems: tuple[Problem, ...]
 
 
@@ -111,15 +132,16 @@ async def write_question(
     cannot be reached raises ModelError: a benchmark must not depend on the network's weather.
     """
     write = BENCHMARK_QUESTION
-    if isinstance(template, SetUpTemplate):
+    if scenario.searched:
+        write = SEARCH_QUESTION
+    elif isinstance(template, SetUpTemplate):
         write = write.replying(SetUpQuestion)
     try:
         written = await ask.ask(
             write,
             situation=scenario.situation,
-            asks=json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False),
             context=_context(scenario, evidence),
-            **_beside(template, evidence),
+            **_given(template, scenario, evidence),
         )
         question: BenchmarkQuestion = written.parsed
         tagged = await ask.ask(
@@ -167,12 +189,23 @@ async def write_question(
     )
 
 
-def _beside(template: Template, evidence: tuple[Evidence, ...]) -> dict[str, Any]:
-    """What the writer of a question with a set-up is shown besides."""
-    if not isinstance(template, SetUpTemplate):
-        return {}
+def _given(
+    template: Template, scenario: SampledScenario, evidence: tuple[Evidence, ...]
+) -> dict[str, Any]:
+    """What the writer of a question is shown beside its situation and its runs."""
     asked = [_asked(asked_value(ask, evidence)) for ask in template.asks]
+    if scenario.searched and isinstance(template, SetUpTemplate):
+        words = [
+            f"{ask.words} (run {ask.run}): {shown_by(evidence[ask.run - 1], ask.output)}"
+            for ask in template.asks
+            if ask.answers
+        ]
+        return {"set_up": template.set_up, "results": [*words, *filter(None, asked)]}
+    asks = json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False)
+    if not isinstance(template, SetUpTemplate):
+        return {"asks": asks}
     return {
+        "asks": asks,
         "set_up": template.set_up,
         "beyond": list(template.beyond),
         "asked": [text for text in asked if text],
@@ -220,9 +253,7 @@ def _rejected_by_model(scenario: SampledScenario, error: ModelError) -> Rejected
     return rejection(scenario, "question", problem)
 
 
-def rejection(
-    scenario: SampledScenario, step: Literal["simulator", "question", "check"], *problems: Problem
-) -> RejectedScenario:
+def rejection(scenario: SampledScenario, step: RejectedAt, *problems: Problem) -> RejectedScenario:
     """The record of a scenario that gave no question."""
     return RejectedScenario(
         scenario_id=scenario.scenario_id,
