@@ -28,13 +28,7 @@ async def make(context: StageContext) -> Outcome:
     simulator = context.params.load_simulator(context.item, context.project.root)
     made = _published(context) if simulator.oracle else await _generated(context, simulator)
     write_records(context.place.benchmark(context.item), made.questions)
-    searches = {template.template_id: template.searches for template in made.searches}
-    plain = [
-        template.model_dump(mode="json")
-        | ({"searches": [search.model_dump(mode="json") for search in parts]} if parts else {})
-        for template in made.templates
-        for parts in [searches.get(template.template_id)]
-    ]
+    plain = [template.model_dump(mode="json") for template in made.templates]
     _write_json(context.place.templates(context.item), plain)
     summary = made.summary
     _write_json(context.place.benchmark_summary(context.item), summary.model_dump(mode="json"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from simulrag.questions.records import Kind, SetUpTemplate, Template
 from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
 from simulrag.questions.search import (
     NoWinnerError,
-    SearchTemplate,
+    SearchedTemplate,
     draw_search_templates,
     run_search,
 )
@@ -58,12 +58,11 @@ class BenchmarkSummary(Record):
 
 
 class Benchmark(NamedTuple):
-    """What generation made; ``searches`` beside the templates of search questions."""
+    """What generation made."""
 
     templates: list[Template]
     questions: list[Question]
     summary: BenchmarkSummary
-    searches: Sequence[SearchTemplate] = ()
 
 
 async def generate(
@@ -97,11 +96,8 @@ async def generate(
             f"{template_count}; see the benchmark section of params.yaml"
         )
     dropped: list[str] = []
-    searches: dict[str, SearchTemplate] = {}
     if kind == "search":
-        drawn, dropped = await draw_search_templates(ask, simulations.simulator, template_count)
-        searches = {template.template_id: template for template in drawn}
-        templates = [template.of_runs(with_arguments=True) for template in drawn]
+        templates, dropped = await draw_search_templates(ask, simulations.simulator, template_count)
     elif templates is None:
         templates, dropped = await draw_templates(
             ask, simulations.simulator, template_count, set_up=set_up
@@ -111,10 +107,11 @@ async def generate(
 
     async def outcome_of(scenario: SampledScenario) -> Question | RejectedScenario:
         async with slots:
+            template = by_id[scenario.template_id]
             try:
-                if search := searches.get(scenario.template_id):
+                if isinstance(template, SearchedTemplate):
                     scenario, evidence = await run_search(
-                        simulations, search, scenario, domain, seed=simulator_seed, drawn_by=seed
+                        simulations, template, scenario, domain, seed=simulator_seed, drawn_by=seed
                     )
                 else:
                     evidence = await run_scenario(simulations, scenario, simulator_seed)
@@ -124,9 +121,7 @@ async def generate(
                 )
             except NoWinnerError as error:
                 return rejection(scenario, "search", Problem(kind="ambiguous", detail=str(error)))
-            result = await write_question(
-                ask, by_id[scenario.template_id], scenario, evidence, domain
-            )
+            result = await write_question(ask, template, scenario, evidence, domain)
             if isinstance(result, Question):
                 accepted()
             return result
@@ -156,7 +151,7 @@ async def generate(
         rejections=tuple(rejections),
         dropped_templates=tuple(dropped),
     )
-    return Benchmark(templates, questions, summary, tuple(searches.values()))
+    return Benchmark(templates, questions, summary)
 
 
 def _by_reason(rejections: list[RejectedScenario]) -> dict[str, int]:

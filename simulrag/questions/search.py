@@ -32,9 +32,11 @@ from simulrag.questions.records import (
     Run,
     Setting,
     SetUpTemplate,
+    Template,
 )
 from simulrag.questions.scenarios import SampledScenario, plain, scenario_id
 from simulrag.questions.templates import (
+    Drawn,
     plain_template,
     sorted_out,
     told_to_writers,
@@ -94,6 +96,12 @@ class Search(Reply):
         return list(dict.fromkeys(filter(None, [self.output, self.bounded, *self.states])))
 
 
+class SearchedTemplate(SetUpTemplate):
+    """A template whose runs are the winners of its searches."""
+
+    searches: list[Search]
+
+
 class SearchTemplate(Reply):
     """A situation and the searches in it; two where the second needs what the first one found."""
 
@@ -104,7 +112,7 @@ class SearchTemplate(Reply):
     choices: list[Choice]
     searches: Annotated[list[Search], Field(min_length=1, max_length=2)]
 
-    def of_runs(self, *, with_arguments: bool) -> SetUpTemplate:
+    def of_runs(self, *, with_arguments: bool) -> SearchedTemplate:
         """Return it as a template whose runs are the winners.
 
         Its asks are their outputs, and ``with_arguments`` the varied arguments that found them.
@@ -114,7 +122,7 @@ class SearchTemplate(Reply):
             if with_arguments:
                 asks += [ask for axis in search.axes for ask in _asks_of(axis, number)]
             asks += [_ask(number, name) for name in search.outputs]
-        return SetUpTemplate(
+        return SearchedTemplate(
             template_id=self.template_id,
             situation=self.situation,
             placeholders=self.placeholders,
@@ -123,6 +131,7 @@ class SearchTemplate(Reply):
             asks=asks,
             set_up=self.set_up,
             beyond=[],
+            searches=self.searches,
         )
 
     def _run(self, search: Search) -> Run:
@@ -195,9 +204,7 @@ def _best_a_tool(prompted: Prompted) -> object:
 SEARCH_TEMPLATES = Task("search_templates", SearchTemplates, tokens=6000, stand_in=_best_a_tool)
 
 
-async def draw_search_templates(
-    ask: Asker, simulator: Simulator, count: int
-) -> tuple[list[SearchTemplate], list[str]]:
+async def draw_search_templates(ask: Asker, simulator: Simulator, count: int) -> Drawn:
     """Return at most ``count`` good templates, and what is wrong with each other one.
 
     One reply with fewer good than bad ones goes back to the model; ModelError after that.
@@ -212,14 +219,15 @@ async def draw_search_templates(
     completion = await ask.ask(SEARCH_TEMPLATES, check=check, handbook=handbook, count=count)
     reply: SearchTemplates = completion.parsed
     good, problems = search_templates_sorted(reply.templates, simulator, handbook)
-    return good[:count], problems
+    return Drawn(good[:count], problems)
 
 
 def search_templates_sorted(
     templates: Sequence[SearchTemplate], simulator: Simulator, handbook: str
-) -> tuple[list[SearchTemplate], list[str]]:
+) -> Drawn:
     """Return the templates without a problem, and the problems of the others in words."""
-    good, problems = [], []
+    good: list[Template] = []
+    problems: list[str] = []
     seen: set[str] = set()
     for template in templates:
         wrong = _search_problems(template, simulator)
@@ -231,8 +239,8 @@ def search_templates_sorted(
             continue
         drawn = sorted_out([template.of_runs(with_arguments=False)], simulator, handbook)
         problems += drawn.problems
-        good += [template] * len(drawn.templates)
-    return good, problems
+        good += [template.of_runs(with_arguments=True)] * len(drawn.templates)
+    return Drawn(good, problems)
 
 
 def _search_problems(template: SearchTemplate, simulator: Simulator) -> list[str]:
@@ -298,7 +306,7 @@ def _unusable(search: Search, tool: Tool, simulator: Simulator) -> Iterator[str]
 
 async def run_search(
     simulations: Simulations,
-    template: SearchTemplate,
+    template: SearchedTemplate,
     scenario: SampledScenario,
     domain: str,
     *,

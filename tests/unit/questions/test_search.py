@@ -83,8 +83,9 @@ def runs_of(*outputs: dict[str, float]) -> list[Evidence]:
 async def searched(tmp_path: Path, made: SearchTemplate) -> Searched:
     with CallCache(tmp_path, stage="x") as cache:
         simulations = Simulations(Starter(), cache)
-        stream = scenario_stream([made.of_runs(with_arguments=True)], 1, "dry")
-        return await run_search(simulations, made, next(stream), "dry")
+        whole = made.of_runs(with_arguments=True)
+        stream = scenario_stream([whole], 1, "dry")
+        return await run_search(simulations, whole, next(stream), "dry")
 
 
 @given(
