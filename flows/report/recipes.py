@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from flows.report.blocks import Figure, interval, percent
 from flows.report.chart import (
@@ -48,6 +49,7 @@ PRICE = (
     f"input_tokens{ESTIMATED}",
     f"output_tokens{ESTIMATED}",
     "chain",
+    "simulator_runs",
 )
 """Of the family ``method_cost``, a question."""
 QUALITY = (
@@ -207,11 +209,14 @@ def _color(method: str) -> str:
     return _COLORS.get(method, OCHRE.color)
 
 
-def axes(recipes: Sequence[VariantSummary]) -> tuple[Axis, Axis, Axis]:
-    """Fit calls, share true and true claims to all domains, so that their figures compare."""
+def axes(recipes: Sequence[VariantSummary]) -> tuple[Axis, Axis, Axis, Axis]:
+    """Fit calls, runs, share true and true claims to all domains, so that their figures compare."""
     shares = [recipe.found["factuality"] for recipe in recipes if "factuality" in recipe.found]
     lowest = [row.lower_95 if row.lower_95 is not None else row.value for row in shares]
-    calls = [calls for recipe in recipes if (calls := recipe.value("calls")) is not None]
+    calls, runs = (
+        [amount for recipe in recipes if (amount := recipe.value(metric)) is not None]
+        for metric in ("calls", "simulator_runs")
+    )
     least = min((low for low in lowest if low is not None), default=0.0)
     claims = [
         recipe.found["informativeness"] for recipe in recipes if "informativeness" in recipe.found
@@ -219,6 +224,7 @@ def axes(recipes: Sequence[VariantSummary]) -> tuple[Axis, Axis, Axis]:
     most = max((row.upper_95 or row.value or 0.0 for row in claims), default=1.0)
     return (
         Axis("model calls a question", ends=(0, 1.06 * max(calls, default=1))),
+        Axis("simulator runs a question", ends=(0, 1.06 * max(runs, default=1))),
         Axis("share true", ends=(max(0.0, math.floor(10 * least) / 10 - 0.02), 1.02)),
         Axis("true claims", ends=(0, most or 1.0)),
     )
@@ -256,33 +262,41 @@ def quality(
 
 
 def price(
-    domain: DomainTable, recipes: Sequence[VariantSummary], calls_axis: Axis, share_axis: Axis
+    domain: DomainTable,
+    recipes: Sequence[VariantSummary],
+    price_axis: Axis,
+    share_axis: Axis,
+    by: Literal["calls", "runs"] = "calls",
 ) -> Figure:
-    """Draw a dot a recipe: its share true over its model calls."""
+    """Draw a dot a recipe: its share true over its model calls, or its simulator runs."""
+    metric, what = {
+        "calls": ("calls", "model calls"),
+        "runs": ("simulator_runs", "simulator runs"),
+    }[by]
     series, said = [], []
     seen: dict[str, int] = {}
     for recipe in recipes:
         if recipe.twin:
             continue
-        share, calls = recipe.found.get("factuality"), recipe.value("calls")
-        if share is None or share.value is None or calls is None:
+        share, amount = recipe.found.get("factuality"), recipe.value(metric)
+        if share is None or share.value is None or amount is None:
             continue
         words = (
-            f"{recipe.name}: {calls:.1f} calls a question, {percent(share.value)} of its claims "
+            f"{recipe.name}: {amount:.1f} {by} a question, {percent(share.value)} of its claims "
             f"true, {interval(recipe.found.get('informativeness'), places=1)} true claims"
         )
         said.append(words)
         place = seen.setdefault(_color(recipe.method), 0)
         seen[_color(recipe.method)] += 1
         look = Look(_color(recipe.method), _MARKERS[place % len(_MARKERS)], None)
-        point = Point(calls, share.value, words, share.lower_95, share.upper_95)
+        point = Point(amount, share.value, words, share.lower_95, share.upper_95)
         series.append(Series(recipe.name, [point], look))
     return Figure(
-        name=f"{domain.name}-recipes",
+        name=f"{domain.name}-{'recipes' if by == 'calls' else by}",
         kind="recipes",
-        caption=f"{domain.title}: share of true claims against model calls a question. "
+        caption=f"{domain.title}: share of true claims against {what} a question. "
         "Bars: 95 % intervals.",
-        text=f"Share of true claims by calls, {domain.name}. {'; '.join(said) or 'Undefined'}.",
-        svg=lines(series, calls_axis, share_axis, _EMPTY),
+        text=f"Share of true claims by {by}, {domain.name}. {'; '.join(said) or 'Undefined'}.",
+        svg=lines(series, price_axis, share_axis, _EMPTY),
         domain=domain.name,
     )

@@ -58,11 +58,16 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     own, published = run.own_and_published
     own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
     found = {domain.name: measured_recipes(run, domain) for domain in own}
-    calls, share, true_claims = axes([recipe for recipes in found.values() for recipe in recipes])
+    calls, runs, share, true_claims = axes(
+        [recipe for recipes in found.values() for recipe in recipes]
+    )
     for domain in own:
         yield quality(domain, to_choose_from(found[domain.name]), share, true_claims)
     for domain in own:
         yield price(domain, found[domain.name], calls, share)
+    for domain in own:  # elsewhere every recipe with evidence has the same runs, or nearly so
+        if any(recipe.method == "rag_looks" for recipe in found[domain.name]):
+            yield price(domain, found[domain.name], runs, share, "runs")
     yield from (Text(line, "finding", "What it means") for line in _meaning(own, found))
     if own:
         yield recipe_table(run, own, "recipes", "price and quality", every=False)
@@ -164,6 +169,7 @@ def _recipe_columns(every: bool) -> Mapping[str, Callable[[VariantSummary], str]
         "Calls": plain("calls", 0),
         "Tokens": _tokens,
         "In turn": plain("chain", 0),
+        "Runs": plain("simulator_runs", 1),
         "True claims": shown("informativeness", 1),
         "Share true": shown("factuality", 2),
         "Undecided": roomy("undecided_claims", 1),
@@ -179,10 +185,11 @@ def _recipe_notes(
     recipes = [recipe for _, recipe in shown]
     yield (
         "A question each, of the recipe by itself. Tokens: in and out, thousands. In turn: calls "
-        "that wait for one another. Share true: true claims by true and false ones. Undecided: "
-        "claims that the reference says nothing of. Asked: the share of what a generated question "
-        "asks for that a true claim states. Bold: the best of a domain, and what may be as good: "
-        "its interval holds that value." + samples_words(recipes, " ")
+        "that wait for one another. Runs: of the simulator, that the text rests on. Share true: "
+        "true claims by true and false ones. Undecided: claims that the reference says nothing of. "
+        "Asked: the share of what a generated question asks for that a true claim states. Bold: "
+        "the best of a domain, and what may be as good: its interval holds that value."
+        + samples_words(recipes, " ")
     )
     yield from (
         f"{domain.title}: {words}." for domain in domains if (words := evidence_words(domain))
