@@ -31,6 +31,9 @@ boundary
 calibration
     ece, and reliability by [bin] (value: the share of true claims, [x]: their mean confidence),
     by method, budget_percent, centrality (or "verbalized"), undecided.
+foresight
+    auroc before verification by centrality (or "verbalized") and level (all, number, other: whether
+    a claim states a number), and auroc_gain, the second less the first.
 precision_recall
     precision at the recall [x] by method and budget_percent, of the leading variant only: the
     centrality and treatment of undecided claims that params.yaml names.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flows.report.blocks import (
     Block,
@@ -32,6 +32,34 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         yield _reliability(run, domain)
     for domain in measured:
         yield _errors(run, domain)
+    if foreseen := [domain for domain in measured if domain.rows("foresight")]:
+        yield _foresight(foreseen)
+
+
+def _foresight(domains: Sequence[DomainTable]) -> Table:
+    """Tabulate how well agreement and stated confidence rank claims before verification."""
+    words = {"all": "all", "number": "that state a number", "other": "others"}
+    rows = []
+    for domain in domains:
+        for kind, name in words.items():
+            found = domain.rows("foresight", level=kind)
+            rows.append(
+                (
+                    *(domain.name, name, count(found[0].n if found else 0)),
+                    *(interval(row, places=2) for row in found),
+                )
+            )
+    return Table(
+        name="foresight",
+        caption="Before verification: AUROC of agreement among samples and of stated confidence",
+        columns=("Domain", "Claims", "Count", "Agreement", "Stated", "Stated less agreement"),
+        rows=tuple(rows),
+        headers=2,
+        notes=(
+            "Agreement: the leading centrality. From memory numbers are false more often than "
+            "classes: a score that tells kinds apart ranks all claims better than one kind's.",
+        ),
+    )
 
 
 def _reliability(run: ReportedRun, domain: DomainTable) -> Figure:

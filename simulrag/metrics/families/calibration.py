@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from simulrag.method.numbers import numbers
 from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import Estimate, Floats, estimate
 from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
+from simulrag.metrics.pool import TRUE, UNDECIDED
 from simulrag.metrics.ranking import RankedClaims
+from simulrag.metrics.ranking import measure as rank
 from simulrag.metrics.selections import (
     NO_VERBALIZED,
     BudgetedMethod,
@@ -22,6 +25,10 @@ from simulrag.metrics.settings import TREATMENTS
 from simulrag.metrics.table import Measurement, filled
 
 BINS = 10
+KINDS = ("all", "number", "other")
+"""Of claims: whether they state a number. Numbers are mostly false before verification and classes
+mostly true, so that telling one from the other already ranks."""
+_ONE_LABEL = "undefined: all claims of this kind are true, or all false"
 _NO_SHARE = "undefined: these scores are not shares between 0 and 1"
 
 
@@ -95,3 +102,50 @@ def _rows(
             n=int(inside.sum()),
             more={"bin": number + 1, "x": float(claims.scores[inside].mean())},
         )
+
+
+@metric("foresight")
+def foresight(data: DomainData) -> Iterator[Measurement]:
+    """Measure the AUROC of confidence before anything is verified, by kind of claim.
+
+    ``level``: of all claims, of those that state a number, of the others. ``auroc`` of the leading
+    centrality and of the model's own statement; ``auroc_gain``: the second less the first, over the
+    same claims and resamples. Undecided claims are left out. No row where none was stated.
+    """
+    pool, leading = data.pool, data.settings.centrality
+    if not pool.verbalized_asked:
+        return
+    states = np.array([bool(numbers(text)) for text in data.claims["text_before"]], dtype=bool)
+    counted = pool.usable & (pool.before != UNDECIDED)
+    for kind, among in zip(KINDS, (counted, counted & states, counted & ~states), strict=True):
+        found = {
+            name: rank(
+                RankedClaims(
+                    scores=scores[among],
+                    true=(pool.before == TRUE)[among],
+                    scenario=pool.scenario[among],
+                    question=pool.question[among],
+                ),
+                data.weights,
+            )["auroc"]
+            for name, scores in (
+                (leading, pool.confidence[leading]),
+                ("verbalized", stated_scores(pool)),
+            )
+        }
+        gain = found["verbalized"] - found[leading]
+        for metric_name, name, values in (
+            ("auroc", leading, found[leading]),
+            ("auroc", "verbalized", found["verbalized"]),
+            ("auroc_gain", "verbalized", gain),
+        ):
+            place = Measurement(
+                family="foresight",
+                domain=data.domain,
+                metric=metric_name,
+                centrality=name,
+                level=kind,
+                n=int(among.sum()),
+                undecided="excluded",
+            )
+            yield filled(place, estimate(values, data.scenarios, _ONE_LABEL))

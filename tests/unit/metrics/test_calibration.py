@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.calibration import calibration_curve
+from sklearn.metrics import roc_auc_score
 
 from simulrag.metrics.table import select
 from simulrag.records import Answer, Label
@@ -85,3 +86,35 @@ def test_undefined_is_said() -> None:
     printed = [answer("q", [claim("A.", 19.5)])]
     (row,) = rows_of(measured(printed, [label("q", "A.", "true")]), "no_rag", 0, "ece")
     assert row["reason"] == "undefined: these scores are not shares between 0 and 1"
+
+
+def test_foresight_within_kinds_is_scikit_learns_auroc() -> None:
+    rng = random.Random(3)
+    answers, labels, rows = [], [], []
+    for number in range(20):
+        claims = []
+        for place in range(12):
+            states = place % 2 == 0
+            text = f"It falls by {place} %." if states else f"It falls {'abcdefghijkl'[place]}."
+            true = rng.random() < (0.2 if states else 0.8)
+            agreement, stated = rng.random(), round((true + rng.random()) / 2, 2)
+            claims.append(claim(text, agreement, verbalized=stated))
+            labels.append(label(f"q{number}", text, "true" if true else "false"))
+            rows.append((states, true, agreement, stated))
+        answers.append(answer(f"q{number}", claims))
+    table = measured(answers, labels)
+    for level, kept in (
+        ("all", rows),
+        ("number", [row for row in rows if row[0]]),
+        ("other", [row for row in rows if not row[0]]),
+    ):
+        true, agreement, stated = zip(*(row[1:] for row in kept), strict=True)
+        expected = [roc_auc_score(true, agreement), roc_auc_score(true, stated)]
+        values = [row["value"] for row in dicts(select(table, family="foresight", level=level))]
+        assert values == pytest.approx([*expected, expected[1] - expected[0]], abs=1e-6)
+
+
+def test_without_stated_confidence_nothing_is_foreseen() -> None:
+    answers = [answer("q", [claim("It falls by 2 %.", 0.4, verbalized=None)])]
+    table = measured(answers, [label("q", "It falls by 2 %.", "true")])
+    assert dicts(select(table, family="foresight")) == []

@@ -371,6 +371,13 @@ def _shares(domain: str) -> Iterator[Measurement]:
     before = {"method": NO_RAG, "budget_percent": 0, "undecided": "excluded", **share}
     yield _row("calibration", domain, "ece", **before)
     yield _row("calibration", domain, "reliability", more={"bin": 3, "x": 0.3}, **before)
+    for kind in ("all", "number", "other"):
+        for metric, centrality in (
+            ("auroc", "closeness"),
+            ("auroc", "verbalized"),
+            ("auroc_gain", "verbalized"),
+        ):
+            yield _row("foresight", domain, metric, centrality=centrality, level=kind, **share)
 
 
 def _costs(domain: str) -> Iterator[Measurement]:
