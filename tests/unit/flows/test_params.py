@@ -236,3 +236,36 @@ def test_a_domain_of_ones_own_has_a_model_for_its_questions_alone(tmp_path: Path
     assert "sk-1" not in str(caught.value)
     with pytest.raises(InputError, match="did you mean 'model'"):
         check_params(text.replace("model: gpt-5-mini", "modell: m"), file.name)
+
+
+def test_a_domain_may_have_settings_of_its_own(tmp_path: Path) -> None:
+    own = {
+        "name": "urban",
+        "benchmark": {"kind": "search", "questions": 5},
+        "answer": {"samples": 1, "final_budgets_percent": [100]},
+    }
+    params = load_params(changed(tmp_path, {"simulators.mine": own, "domains": ["mine"]}))
+    mine = params.of("mine")
+    assert (mine.benchmark.kind, mine.benchmark.questions) == ("search", 5)
+    assert mine.benchmark.templates == params.benchmark.templates
+    assert (mine.answer.samples, mine.answer.final_budgets_percent) == (1, (100,))
+    assert mine.answer.looks == params.answer.looks
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ({"benchmark": {"question": 5}}, "simulators.mine.benchmark.question: Extra inputs"),
+        ({"answer": {"samples": 0}}, "simulators.mine.answer.samples: Input should be"),
+        (
+            {"benchmark": {"kind": "search"}, "templates_file": "mine.yaml"},
+            "simulators.mine.templates_file: templates of search questions are a model's",
+        ),
+    ],
+)
+def test_a_mistake_in_a_domains_own_settings_is_named(
+    tmp_path: Path, own: dict[str, object], words: str
+) -> None:
+    file = changed(tmp_path, {"simulators.mine": {"name": "urban", **own}, "domains": ["mine"]})
+    with pytest.raises(InputError, match=words):
+        load_params(file)
