@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping
 
 import pytest
@@ -105,6 +106,56 @@ def test_how_well_claims_are_ranked(tables: Tables, line: tuple[str, int]) -> No
         for domain in OWN
     ]
     assert tuple(f"{row.value:.3f}" for row in found if row is not None) == AUROC[line]
+
+
+FORESIGHT = {
+    ("all", "auroc", "closeness"): ("0.821", "0.800", "0.769"),
+    ("all", "auroc", "verbalized"): ("0.895", "0.879", "0.840"),
+    ("all", "auroc_gain", "verbalized"): ("0.074", "0.079", "0.072"),
+    ("number", "auroc", "closeness"): ("0.755", "0.770", "0.608"),
+    ("number", "auroc", "verbalized"): ("0.863", "0.855", "0.758"),
+    ("number", "auroc_gain", "verbalized"): ("0.108", "0.084", "0.150"),
+    ("other", "auroc", "closeness"): ("0.750", "0.737", "0.916"),
+    ("other", "auroc", "verbalized"): ("0.751", "0.837", "0.954"),
+    ("other", "auroc_gain", "verbalized"): ("0.001", "0.100", "0.038"),
+}
+
+
+@pytest.mark.parametrize("line", FORESIGHT, ids="-".join)
+def test_what_ranks_claims_before_verification(tables: Tables, line: tuple[str, ...]) -> None:
+    level, metric, centrality = line
+    found = [
+        DomainTable.of(domain, tables[domain]).one(
+            "foresight", metric, level=level, centrality=centrality
+        )
+        for domain in OWN
+    ]
+    assert tuple(f"{row.value:.3f}" for row in found if row is not None) == FORESIGHT[line]
+    words = {"auroc_gain": "gain", "auroc": "stated" if centrality == "verbalized" else "agreement"}
+    page = (ROOT / "docs/how-it-works.md").read_text(encoding="utf-8")
+    lines = [row for row in page.splitlines() if row.startswith("| ") and words[metric] in row]
+    assert any(all(value in row for value in FORESIGHT[line]) for row in lines)
+
+
+def test_what_planted_errors_and_scitab_say_stands_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    with (ROOT / "studies/planted/table.csv").open(encoding="utf-8", newline="") as file:
+        rows = {
+            (row["what"], row["texts"]): row
+            for row in csv.DictReader(file)
+            if (row["kind"], row["domain"]) == ("all", "all")
+        }
+    for texts, low in (("plain", "0.96"), ("harder", "0.95")):
+        found, corrected = rows["found", texts], rows["corrected", texts]
+        assert f"| {found['of']} | {found['count']} | {corrected['count']}, " in readme
+        assert f"{float(corrected['lower_95']):.2f}" == low
+        assert f"[{low}, 1.00] |" in readme
+    alarms = [row for (what, _), row in rows.items() if what == "false alarms"]
+    assert sum(int(row["count"]) for row in alarms) == 0
+    assert f"In {sum(int(row['of']) for row in alarms):,} claims without an error" in readme
+    scitab = (ROOT / "studies/scitab/table.md").read_text(encoding="utf-8")
+    assert "| the audit | 0.794 [0.72, 0.85] | 0.745 [0.65, 0.80] |" in scitab
+    assert "macro-F1 0.79 [0.72, 0.85] of two classes and 0.75 [0.65, 0.80] of three" in readme
 
 
 def test_the_published_questions_together(tables: Tables) -> None:
