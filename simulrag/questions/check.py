@@ -90,6 +90,10 @@ def _set_up(
         if name not in hidden
     ]
     values += [item.from_magnitude for ask in template.asks for item in ask.classes]
+    tried = [call.arguments.get(name) for call in scenario.calls for name in scenario.searched]
+    if searched:  # a factor of 0.85 is 85 percent, or a cut by 15
+        factors = [float(v) for v in tried if isinstance(v, int | float) and v is not True]
+        values += [100 * share for v in factors for share in (v, 1 - v)]
     written = [number for text in texts for number in numbers(text)]
     plain = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     return written + [Number(f"{value:g}", abs(value), EXACT) for value in plain]

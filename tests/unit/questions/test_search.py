@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import assume, given
@@ -245,3 +245,16 @@ def test_replicates_of_a_road_are_a_least_number_and_are_told() -> None:
     assert road.fingerprint() != UrbanSimulator().fingerprint()
     text = tool.describe(tool.arguments(), road.run("run_scenario", tool.arguments(), 0))
     assert "the mean of 5 runs" in text
+
+
+async def test_a_factor_may_be_said_in_percent(tmp_path: Path) -> None:
+    made = template()
+    scenario, evidence = await searched(tmp_path, made)
+    factor = cast(float, evidence[0].call.arguments["demand_factor"])
+    days = evidence[0].outputs["days_until_empty"]
+    whole = made.of_runs(with_arguments=True)
+    for said in (f"{100 * factor:.0f} %", f"a change by {abs(100 * factor - 100):.0f} %"):
+        reference = f"{factor}, which is {said}, after {days} days"
+        assert not check_reference(
+            scenario.situation, reference, [], template=whole, scenario=scenario, evidence=evidence
+        )
