@@ -162,46 +162,46 @@ class NoWinnerError(Exception):
     """A search that has no single answer: why, in words."""
 
 
-def _best_a_tool(prompted: Prompted) -> object:
-    """A family of twelve settings for each tool that has a number to vary and one to compare."""
-    templates = []
-    for simulator, tool in prompted.tools():
-        template = plain_template(simulator, tool)
-        if template is None:
-            continue
-        (placeholder,) = template.placeholders
-        low, step = placeholder.low, (placeholder.high - placeholder.low) / FEWEST_SETTINGS
-        values = [round(low + step * at, 3) for at in range(FEWEST_SETTINGS)]
-        output = template.asks[0].output
-        search = Search(
-            kind="best",
-            tool=tool,
-            words=tool,
-            uses=[],
-            fixed=template.runs[0].fixed,
-            takes="",
-            axes=[Axis.model_validate({"argument": placeholder.argument, "values": values})],
-            bounded=template.asks[-1].output,
-            side="below",
-            output=output,
-            goal="largest",
-            question=f"{MARK} {{bound}}.",
-            states=[],
-        )
-        templates.append(
-            {
-                "template_id": template.template_id,
-                "set_up": MARK,
-                "situation": MARK,
-                "placeholders": [],
-                "choices": [],
-                "searches": [search.model_dump()],
-            }
-        )
-    return {"templates": templates}
+def _bests(prompted: Prompted) -> object:
+    """Families of twelve settings of each tool that has a number to vary and one to compare."""
+    known = [plain_template(simulator, tool) for simulator, tool in prompted.tools()]
+    families = ((part, share) for share in range(STAND_INS) for part in known if part is not None)
+    return {"templates": [_best(template, share / STAND_INS) for template, share in families]}
 
 
-SEARCH_TEMPLATES = Task("search_templates", SearchTemplates, tokens=6000, stand_in=_best_a_tool)
+def _best(template: Template, offset: float) -> dict[str, object]:
+    """Search along the one placeholder of a template; ``offset``: of a step, where it begins."""
+    (placeholder,), run = template.placeholders, template.runs[0]
+    step = (placeholder.high - placeholder.low) / (FEWEST_SETTINGS + 1)
+    values = [placeholder.low + step * (at + offset) for at in range(FEWEST_SETTINGS)]
+    search = {
+        "kind": "best",
+        "tool": run.tool,
+        "words": run.words,
+        "uses": [],
+        "fixed": [item.model_dump() for item in run.fixed],
+        "takes": "",
+        "axes": [{"argument": placeholder.argument, "values": [round(v, 3) for v in values]}],
+        "bounded": template.asks[-1].output,
+        "side": "below",
+        "output": template.asks[0].output,
+        "goal": "largest",
+        "question": f"{MARK} {{bound}}.",
+        "states": [],
+    }
+    return {
+        "template_id": f"{template.template_id}-{offset * STAND_INS:.0f}",
+        "set_up": MARK,
+        "situation": MARK,
+        "placeholders": [],
+        "choices": [],
+        "searches": [search],
+    }
+
+
+STAND_INS = 4
+"""Families of a tool in a dry run."""
+SEARCH_TEMPLATES = Task("search_templates", SearchTemplates, tokens=6000, stand_in=_bests)
 
 
 async def draw_search_templates(ask: Asker, simulator: Simulator, count: int) -> Drawn:

@@ -22,7 +22,7 @@ from simulrag.questions.records import (
 )
 from simulrag.questions.scenarios import SampledScenario
 from simulrag.records import Evidence, Question, Record, ReferenceClaim
-from simulrag.stand_in import MARK, RIGHT, Prompted, bullets, prose, sentence, sentences
+from simulrag.stand_in import RIGHT, Prompted, bullets, prose, sentence, sentences
 from simulrag.task import Task
 
 
@@ -57,10 +57,11 @@ class ReferenceClaims(Reply):
 
 
 def _all_named(prompted: Prompted) -> object:
-    """A question that states its set-up, and a reference that names every class and word."""
-    asks = json.loads(prompted.text("asks"))
+    """A question that states its set-up, and a reference that names all classes, words, results."""
+    asks = json.loads(prompted.text("asks") or "[]")
     words = [word["name"] for ask in asks for word in ask["classes"]]
     words += [word for ask in asks for word in ask["answers"]]
+    words += bullets(prompted.text("results"))
     stated = [
         prompted.text("set_up"),
         prompted.text("situation"),
@@ -69,16 +70,7 @@ def _all_named(prompted: Prompted) -> object:
     return {
         "question": f"{sentence(prompted.seed)} {' '.join(stated)}",
         "reference_answer": f"{prose(prompted, REFERENCE_TOKENS)} {' '.join(words)}",
-        **({"open_points": []} if prompted.has("set_up") else {}),
-    }
-
-
-def _all_results_named(prompted: Prompted) -> object:
-    """A question that states its set-up, and a reference that names every result."""
-    stated = [prompted.text("set_up"), prompted.text("situation")]
-    return {
-        "question": f"{sentence(prompted.seed)} {' '.join(stated)}",
-        "reference_answer": f"{MARK} {' '.join(bullets(prompted.text('results')))}",
+        **({"open_points": []} if prompted.has("beyond") else {}),
     }
 
 
@@ -95,9 +87,7 @@ BENCHMARK_QUESTION = Task(
     stand_in=_all_named,
     others=(SetUpQuestion,),
 )
-SEARCH_QUESTION = Task(
-    "search_question", BenchmarkQuestion, tokens=460, stand_in=_all_results_named
-)
+SEARCH_QUESTION = Task("search_question", BenchmarkQuestion, tokens=460, stand_in=_all_named)
 REFERENCE_CLAIMS = Task("reference_claims", ReferenceClaims, tokens=210, stand_in=_qualitative)
 CLAIMS_PER_CALL = 40
 """Of a reference, verified in one call."""

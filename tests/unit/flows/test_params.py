@@ -244,7 +244,7 @@ def test_a_domain_may_have_settings_of_its_own(tmp_path: Path) -> None:
         "benchmark": {"kind": "search", "questions": 5},
         "answer": {"samples": 1, "final_budgets_percent": [100]},
     }
-    params = load_params(changed(tmp_path, {"simulators.mine": own, "domains": ["mine"]}))
+    params = load_params(changed(tmp_path, {"simulators.mine": own}))
     mine = params.of("mine")
     assert (mine.benchmark.kind, mine.benchmark.questions) == ("search", 5)
     assert mine.benchmark.templates == params.benchmark.templates
@@ -266,6 +266,6 @@ def test_a_domain_may_have_settings_of_its_own(tmp_path: Path) -> None:
 def test_a_mistake_in_a_domains_own_settings_is_named(
     tmp_path: Path, own: dict[str, object], words: str
 ) -> None:
-    file = changed(tmp_path, {"simulators.mine": {"name": "urban", **own}, "domains": ["mine"]})
+    file = changed(tmp_path, {"simulators.mine": {"name": "urban", **own}})
     with pytest.raises(InputError, match=words):
         load_params(file)
