@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 
+import polars as pl
 import pytest
 
 from flows.report.recipes import VariantSummary, pooled, recipes_of
@@ -156,6 +158,36 @@ def test_what_planted_errors_and_scitab_say_stands_in_the_readme() -> None:
     scitab = (ROOT / "studies/scitab/table.md").read_text(encoding="utf-8")
     assert "| the audit | 0.794 [0.72, 0.85] | 0.745 [0.65, 0.80] |" in scitab
     assert "macro-F1 0.79 [0.72, 0.85] of two classes and 0.75 [0.65, 0.80] of three" in readme
+
+
+def test_the_recording_counts_its_replies() -> None:
+    page = (ROOT / "data/recorded/RECORDED.md").read_text(encoding="utf-8")
+    counts: dict[str, list[int]] = {}
+    for file in sorted((ROOT / "data/recorded").glob("*.parquet")):
+        replies = pl.read_parquet(file).filter(pl.col("kind") == "model")
+        kind = re.split("[_-]", file.stem)[0]
+        total = counts.setdefault(kind, [0, 0])
+        total[0] += len(replies)
+        total[1] += int((replies["context"] != "").sum())
+    for kind, (replies, named) in counts.items():
+        assert f"| {kind} | {replies:,} | {named} |" in page
+
+
+def test_grounded_less_what_stands_beside_it(tables: Tables) -> None:
+    for undecided, baseline, values in (
+        ("excluded", "simulrag", ("+0.05", "+0.01", "+0.01")),
+        ("false", "input_rag", ("+0.00", "-0.01", "-0.02")),
+    ):
+        found = [
+            DomainTable.of(domain, tables[domain]).one(
+                "comparisons",
+                "factuality",
+                **{"method": "grounded", "baseline": baseline, "undecided": undecided},
+                unit="difference",
+            )
+            for domain in OWN
+        ]
+        assert tuple(f"{row.value:+.2f}" for row in found if row is not None) == values
 
 
 def test_the_published_questions_together(tables: Tables) -> None:
