@@ -158,6 +158,12 @@ def test_what_planted_errors_and_scitab_say_stands_in_the_readme() -> None:
     scitab = (ROOT / "studies/scitab/table.md").read_text(encoding="utf-8")
     assert "| the audit | 0.794 [0.72, 0.85] | 0.745 [0.65, 0.80] |" in scitab
     assert "macro-F1 0.79 [0.72, 0.85] of two classes and 0.75 [0.65, 0.80] of three" in readme
+    page = (ROOT / "docs/trust-which-number.md").read_text(encoding="utf-8")
+    assert "| supports | 25 | 2 | 18 | 5 |" in scitab
+    assert "| refutes | 2 | 46 | 2 | 0 |" in scitab
+    assert "| not enough info | 2 | 6 | 42 | 0 |" in scitab
+    assert "| 25, 46 and 42 of them as the experts |" in page
+    assert "0.75 [0.65, 0.80], of two 0.79 [0.72, 0.85]" in page
 
 
 def test_the_recording_counts_its_replies() -> None:
