@@ -97,7 +97,9 @@ async def ask_about(
     if given.failure is not None or not given.answer.strip():
         return asked.model_copy(update={"reasons": {"answer": given.failure or "it is empty"}})
     work = _OneAnswer(given, list(facts), panel, settings)
-    parts = [work.about_claims(), work.asked_back()]
+    parts = [work.about_claims()]
+    if settings.asked_back:
+        parts.append(work.asked_back())
     if forced and panel.probabilities is not None:
         parts.append(work.forced(panel.probabilities))
     answers: dict[str, Any] = {}

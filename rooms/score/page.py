@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flows.hooks import RunOutputs
 from flows.report.blocks import (
+    DASH,
     Block,
     Figure,
     ReportSection,
@@ -20,7 +21,7 @@ from flows.report.chart import BLUE, GREY, RED, Look
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
 from rooms.score.records import table_of
-from rooms.score.scored import MEASURES, NOT_ASKED
+from rooms.score.scored import MEASURES, NOT_ASKED, RAG
 from rooms.score.settings import ScoreParams
 from simulrag.metrics.methods import CLOSED_BOOK, OURS
 from simulrag.metrics.table import Measurement, read_table, rows_of
@@ -51,13 +52,58 @@ def read(outs: RunOutputs) -> dict[str, list[Measurement]] | None:
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Yield pictures and a table a domain; nothing where the stage was not run."""
+    """Yield what scores tell of recipes against RAG, then pictures and a table a domain.
+
+    Nothing where the stage was not run.
+    """
     scores: Mapping[str, Sequence[Measurement]] = run.rooms.get("score", {})
     if scores:
+        yield from against_rag(scores)
         yield Text(ABOUT)
     for domain, rows in scores.items():
         yield from score_figures(domain, rows)
         yield score_table(domain, rows)
+
+
+def against_rag(scores: Mapping[str, Sequence[Measurement]]) -> Iterator[Block]:
+    """Yield by recipe what it has more than RAG, question by question: a sentence and a table."""
+    held = {
+        (row.method, row.baseline)
+        for rows in scores.values()
+        for row in rows
+        if row.baseline in RAG and row.method in OURS
+    }
+    for method, rag in sorted(held):
+        rows = {
+            domain: {row.metric: row for row in rows if (row.method, row.baseline) == (method, rag)}
+            for domain, rows in scores.items()
+        }
+        name = f"{method_name(method)} less {method_name(rag)}"
+        compared = [row for own in rows.values() for row in own.values() if row.metric in MEASURES]
+        apart = [
+            f"{MEASURES[row.metric].title} ({row.domain}) {interval(row, signed=True)}"
+            for row in compared
+            if (row.lower_95 or 0) > 0 or (row.upper_95 or 0) < 0
+        ]
+        told = sum(row.lower_95 is not None for row in compared)
+        says = f"{'; '.join(apart)}; else" if apart else ""
+        of = f"no difference beyond its interval, of {told} that have one"
+        yield Text(f"{name}: {says} {of}.".replace("  ", " "), role="finding")
+        same = [rows[domain].get("same_text") for domain in rows]
+        texts = ("Texts that are one", *(percent(row.value) if row else DASH for row in same))
+        lines = [
+            (measure.title, *(interval(own.get(metric), signed=True) for own in rows.values()))
+            for metric, measure in MEASURES.items()
+            if any(metric in own for own in rows.values())
+        ]
+        yield Table(
+            name=f"score-{method}-{rag}",
+            caption=f"{name}, question by question",
+            columns=("Measure", *rows),
+            rows=(texts, *lines),
+            headers=1,
+            notes=("Where a text is one, only answers to reworded questions can differ.",),
+        )
 
 
 def score_figures(domain: str, rows: Sequence[Measurement]) -> Iterator[Figure]:
@@ -87,7 +133,7 @@ def score_table(domain: str, rows: Sequence[Measurement]) -> Table:
     Coverage is of the answers that a measure was asked of.
     """
     means = [row for row in rows if not row.baseline]
-    differences = [row for row in rows if row.baseline]
+    differences = [row for row in rows if row.baseline == CLOSED_BOOK]
     lines, compared = list(_by_line(means)), list(_by_line(differences))
     cells = []
     lacking: dict[str, list[str]] = {}

@@ -25,8 +25,8 @@ from rooms.score.reading import moved, same_calls, same_claims
 from rooms.score.records import ScoredAnswer, Variant
 from rooms.score.settings import ScoreParams
 from simulrag.errors import EnvironmentFault, ModelError
-from simulrag.metrics.intervals import Floats, estimate, ratio, scenario_weights
-from simulrag.metrics.methods import CLOSED_BOOK, FINAL
+from simulrag.metrics.intervals import Floats, estimate, ratio, scenario_weights, told_of_enough
+from simulrag.metrics.methods import CLOSED_BOOK, FINAL, OURS
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
 from simulrag.records import Evidence
@@ -85,8 +85,14 @@ MEASURES: dict[str, Measure] = {
 }
 """By name, in the order of the tables."""
 
+RAG = ("rag_looks", "input_rag")
+"""What a recipe's answers are held against beside closed book."""
+
 _NO_VARIANT = "no question was varied (score.variants)"
+_NOT_BACK = "no question is asked back (score.asked_back)"
 NOT_ASKED = {
+    "asking back": _NOT_BACK,
+    "asking plainly": _NOT_BACK,
     "paraphrase": _NO_VARIANT,
     "perturbation": _NO_VARIANT,
     "forcing": "no model that gives probabilities of words is named (score.confidence)",
@@ -118,7 +124,8 @@ async def measured(
             asked.votes, settings.weights, undefined_as_zero=settings.undefined_as_zero
         ),
         **{f"specificity_{name}": share for name, share in zip(DETAILS, shares, strict=True)},
-        **dict.fromkeys(("relevance", "relevance_unmasked", "detrimental")),
+        **dict.fromkeys(("relevance", "relevance_unmasked") if settings.asked_back else ()),
+        "detrimental": None,
         **_robustness(asked),
         **_evidence(asked),
         **dict(zip(("reading_ease", "grade_level"), flesch, strict=True)),
@@ -128,7 +135,8 @@ async def measured(
         reasons |= {name: again.failure} if again.failure else {}
     try:
         async for name, value in _similarities(asked, similar, fits):
-            values[name] = value
+            if name in values:
+                values[name] = value
     except (EnvironmentFault, ModelError) as error:
         reasons["similarity"] = str(error)
     for name, value in values.items():
@@ -203,8 +211,9 @@ def score_rows(
     """Yield every measure of every method: its mean over the answers that have it, one row each.
 
     ``coverage``: the share that it is defined for, of the answers that it was asked of. Intervals
-    draw scenarios. After them, with ``baseline``, what each method has more than closed book, over
-    the questions where both have a value.
+    draw scenarios. After them, with ``baseline``, what each method has more than closed book, and
+    what a recipe has more than RAG, over the questions where both have a value; at the end
+    ``same_text``, the share of a recipe's answers that are RAG's to the letter.
     """
     order: dict[str, int] = {method: place for place, method in enumerate(FINAL)}
     lines = sorted(
@@ -214,22 +223,55 @@ def score_rows(
         valued = [(answer, answer.values[metric]) for answer in answers if metric in answer.values]
         if not valued:
             continue
-        closed = {_question(answer): value for answer, value in valued if _is_closed_book(answer)}
-        differences = [
-            (answer, _less(value, closed[_question(answer)]))
-            for answer, value in valued
-            if not _is_closed_book(answer) and _question(answer) in closed
-        ]
         names = dict.fromkeys(_scenario(answer) for answer, _ in valued)
         scenarios = {scenario: place for place, scenario in enumerate(names)}
         weights = scenario_weights(len(scenarios), settings.bootstrap, settings.seed, domain)
         row = Measurement(family="score", domain=domain, metric=metric)
-        for baseline, values in (("", valued), (CLOSED_BOOK, differences)):
+        for baseline in ("", CLOSED_BOOK, *RAG):
+            values = _differences(valued, baseline) if baseline else valued
             for line in lines:
                 if own := [pair for pair in values if _line(pair[0]) == line]:
                     method, samples = line
                     place = replace(row, method=method, samples=samples, baseline=baseline)
                     yield _mean(place, own, scenarios, weights)
+    yield from _same_texts(answers, domain)
+
+
+def _differences(
+    valued: Sequence[tuple[ScoredAnswer, float | None]], baseline: str
+) -> list[tuple[ScoredAnswer, float | None]]:
+    """Return what answers have more than the baseline's to the same question."""
+    theirs = {_question(one): value for one, value in valued if one.given.method == baseline}
+    return [
+        (answer, _less(value, theirs[_question(answer)]))
+        for answer, value in valued
+        if _question(answer) in theirs and _compared(answer.given.method, baseline)
+    ]
+
+
+def _compared(method: str, baseline: str) -> bool:
+    return method != baseline and (baseline == CLOSED_BOOK or method in OURS)
+
+
+def _same_texts(answers: Sequence[ScoredAnswer], domain: str) -> Iterator[Measurement]:
+    for baseline in RAG:
+        theirs = {_question(one): one.given for one in answers if one.given.method == baseline}
+        same: dict[tuple[str, int], list[bool]] = {}
+        for answer in answers:
+            if _question(answer) in theirs and _compared(answer.given.method, baseline):
+                text = theirs[_question(answer)].answer
+                same.setdefault(_line(answer), []).append(answer.given.answer == text)
+        for (method, samples), equal in sorted(same.items()):
+            yield Measurement(
+                family="score",
+                domain=domain,
+                metric="same_text",
+                method=method,
+                samples=samples,
+                baseline=baseline,
+                value=sum(equal) / len(equal),
+                n=len(equal),
+            )
 
 
 def _mean(
@@ -245,7 +287,8 @@ def _mean(
     reasons = (answer.reasons[row.metric] for answer, _ in valued if row.metric in answer.reasons)
     reason = "; ".join(dict.fromkeys(reasons)) or "no answer"
     counted = replace(row, n=int(known.sum()), coverage=float(known.mean()))
-    return filled(counted, estimate(draws, len(scenarios), reason))
+    result = estimate(draws, len(scenarios), reason)
+    return filled(counted, told_of_enough(result, int(known.sum())))
 
 
 def _less(value: float | None, other: float | None) -> float | None:
@@ -254,10 +297,6 @@ def _less(value: float | None, other: float | None) -> float | None:
 
 def _question(asked: ScoredAnswer) -> tuple[str, str]:
     return asked.given.scenario_id, asked.given.question_id or asked.given.question
-
-
-def _is_closed_book(asked: ScoredAnswer) -> bool:
-    return asked.given.method == CLOSED_BOOK
 
 
 def _line(asked: ScoredAnswer) -> tuple[str, int]:

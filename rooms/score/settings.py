@@ -18,6 +18,10 @@ class ScoreParams(RoomSection):
         default=[],
         description="methods whose answers are scored, such as closed_book; []: all",
     )
+    varied: list[str] = Field(
+        default=[],
+        description="those of them whose answers to reworded questions are made; []: all of them",
+    )
     samples: int = Field(
         default=3, ge=1, le=15, description="votes of the judge on each claim's details"
     )
@@ -31,7 +35,10 @@ class ScoreParams(RoomSection):
         default=False, description="specificity 0 where nothing is stated, as the published code"
     )
     asked_back: int = Field(
-        default=5, ge=1, le=20, description="questions asked back from a masked answer"
+        default=5,
+        ge=0,
+        le=20,
+        description="questions asked back from a masked answer; 0: relevance is not measured",
     )
     claims_per_call: int = Field(default=40, ge=1, le=200, description="claims in one call")
     variants: int = Field(

@@ -44,7 +44,7 @@ async def make(at: StageContext) -> Outcome:
     """Score a domain's complete answers, every method's alike."""
     params, place, item = at.params, at.place, at.item
     score = params.room(ScoreParams)
-    if odd := sorted(set(score.methods) - set(final_kinds())):
+    if odd := sorted({*score.methods, *score.varied} - set(final_kinds())):
         raise InputError(f"score.methods: {unknown('method', odd[0], list(final_kinds()))}")
     pairs = read_pairs(place.answers(item), at.benchmark)[: score.questions]
     finals = record_lines(place.final_claims(item), FinalClaims)
@@ -74,7 +74,7 @@ async def make(at: StageContext) -> Outcome:
         items = [
             (given, number < score.context_use)
             for number, pair in enumerate(pairs)
-            for given in givens(pair, claims, anew[2 * number : 2 * number + 2])
+            for given in givens(pair, claims, anew[2 * number : 2 * number + 2], score.varied)
             if not score.methods or given.method in score.methods
         ]
         scored = await at.over("score", items, desk.score, bench)
@@ -113,14 +113,16 @@ def givens(
     pair: AnsweredQuestion,
     claims: Mapping[tuple[str, AnswerVariant], tuple[str, ...]],
     variants: Sequence[VariantAnswers] = (),
+    varied: Sequence[str] = (),
 ) -> Iterator[AnswerToScore]:
     """Yield the answers to one question, one a method, with the method's to its variants.
 
-    ``claims``: of final answers, by question and line.
+    ``claims``: of final answers, by question and line. ``varied``: the methods that answered the
+    variants; none named: all.
     """
     question = pair.question
     for method, final in largest_finals(pair.answer).items():
-        again = [variant.of(method) for variant in variants]
+        again = [variant.of(method) for variant in variants if method in (varied or (method,))]
         yield AnswerToScore(
             question=question.text,
             answer=final.text,

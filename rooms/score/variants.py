@@ -13,7 +13,7 @@ from rooms.score.settings import ScoreParams
 from simulators.base import SimulatorError
 from simulrag.errors import ModelError
 from simulrag.method.numbers import numbers
-from simulrag.method.recipes import answer_question
+from simulrag.method.recipes import answer_question, final_kinds
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.method.steps import Backends
@@ -21,7 +21,7 @@ from simulrag.models.base import Asker
 from simulrag.models.replies import Reply, Text
 from simulrag.questions.records import Template
 from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
-from simulrag.records import Answer, FinalText, Question, ToolCall, claim_hash
+from simulrag.records import Answer, AnswerVariant, FinalText, Question, ToolCall, claim_hash
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
 
@@ -147,6 +147,10 @@ async def answer_variant(
     answer = await answer_question(reworded, use, settings)
     if answer.failure is not None:
         return VariantAnswers({}, variant.model_copy(update={"failure": answer.failure.reason}))
+    finals = largest_finals(answer)
+    if answer.audit is not None:  # the audit's text is RAG's by looks, so it costs no call
+        line = AnswerVariant(method="rag_looks", samples=1)
+        finals.setdefault(line.method, FinalText(line=line, text=answer.audit.text))
     by_method = {
         method: Variant(
             question=variant.question,
@@ -155,7 +159,7 @@ async def answer_variant(
             calls=calls_of(method, answer),
             failure=final.failure,
         )
-        for method, final in largest_finals(answer).items()
+        for method, final in finals.items()
     }
     unanswered = variant.model_copy(update={"failure": "this method did not answer it"})
     return VariantAnswers(by_method, unanswered)
@@ -169,7 +173,8 @@ def settings_of_variants(answer: Answer, params: Params) -> MethodSettings:
         "without_kappa": False,
         "verbalized": False,
     }
-    if methods := params.room(ScoreParams).methods:
+    score = params.room(ScoreParams)
+    if methods := score.varied or score.methods:
         # Only what is scored stands beside: the rest would be paid for and never read.
         rag = any(name == "closed_book" or name.endswith("_rag") for name in methods)
         scored = {"paper": "simulrag" in methods, "rag": rag}
@@ -186,5 +191,9 @@ def largest_finals(answer: Answer) -> dict[str, FinalText]:
 
 
 def calls_of(method: str, answer: Answer) -> tuple[ToolCall, ...]:
-    """Return the tool calls that a method's answer rests on."""
-    return () if method == "closed_book" else tuple(run.call for run in answer.evidence)
+    """Return the tool calls that a method's answer rests on: those of its own looks."""
+    looks = final_kinds()[method].looks
+    runs = () if looks == "none" else answer.evidence
+    if answer.retrieval is not None and answer.retrieval.looks and looks in ("first", "planned"):
+        runs = runs[: answer.retrieval.looks[0 if looks == "first" else -1]]
+    return tuple(run.call for run in runs)

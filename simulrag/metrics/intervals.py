@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+FEWEST = 5
+"""Answers below which no interval is told: resamples of so few have hardly a spread."""
 
 # Of resamples in which a metric is undefined (one class drawn) this share is borne.
 _MIN_DEFINED = 0.5
@@ -94,6 +97,14 @@ def estimates(rows: Sequence[Floats], scenarios: int, undefined: Sequence[str]) 
             bounds[:, index] = np.quantile(resampled, _LEVELS)
         results.append(Estimate(value, float(bounds[0, index]), float(bounds[1, index])))
     return results
+
+
+def told_of_enough(result: Estimate, answers: int) -> Estimate:
+    """Leave out the interval where it would rest on fewer than ``FEWEST`` answers."""
+    if answers >= FEWEST or result.value is None:
+        return result
+    reason = result.reason or f"no interval: fewer than {FEWEST} answers"
+    return replace(result, lower_95=None, upper_95=None, reason=reason)
 
 
 def mean_estimate(

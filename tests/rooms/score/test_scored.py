@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from rooms.score.page import score_table
+from flows.report.blocks import Table, Text
+from rooms.score.page import against_rag, score_table
 from rooms.score.ratings import agreements, answer_hash, rating_tasks, read_ratings
 from rooms.score.reading import ClaimReading
 from rooms.score.records import AnswerToScore, ScoredAnswer, Variant
@@ -144,10 +145,11 @@ def test_rows_are_means_by_method_with_coverage_and_intervals_by_scenario() -> N
         return ScoredAnswer(given=given(method, scenario), values={"relevance": value}, reasons=why)
 
     found = [one("closed_book", "a", 0.2), one("mine", "a", 0.1)]
-    found += [one("simulrag", s, v) for s, v in (("a", 0.4), ("b", 0.8), ("c", None))]
+    simulrag = dict(zip("abcdef", (0.4, 0.8, 0.4, 0.8, 0.6, None), strict=True))
+    found += [one("simulrag", scenario, value) for scenario, value in simulrag.items()]
     rows = list(score_rows(found, MetricSettings(bootstrap=200), "urban"))
     assert [(row.method, row.n, row.coverage) for row in rows] == [
-        ("simulrag", 2, pytest.approx(2 / 3)),
+        ("simulrag", 5, pytest.approx(5 / 6)),
         ("closed_book", 1, 1.0),
         ("mine", 1, 1.0),
         ("simulrag", 1, 1.0),
@@ -158,8 +160,47 @@ def test_rows_are_means_by_method_with_coverage_and_intervals_by_scenario() -> N
     assert rows[0].value == pytest.approx(0.6)
     assert rows[0].lower_95 is not None
     assert 0.4 <= rows[0].lower_95 < 0.6
+    few = next(score_rows(found[:6], MetricSettings(bootstrap=200), "urban"))
+    assert (few.n, few.lower_95, few.reason) == (4, None, "no interval: fewer than 5 answers")
     (none,) = score_rows([one("m", "a", None)], MetricSettings(bootstrap=200), "urban")
     assert (none.value, none.reason) == (None, "down")
+
+
+def test_a_recipe_is_held_against_rag_question_by_question_and_that_is_said_first() -> None:
+    def one(method: str, scenario: str, value: float, answer: str = "The same.") -> ScoredAnswer:
+        return ScoredAnswer(given=given(method, scenario, answer), values={"same_claims": value})
+
+    found = [one("rag_looks", scenario, 0.5) for scenario in "abcde"]
+    found += [one("grounded", scenario, 0.5) for scenario in "abcd"]
+    found.append(one("grounded", "e", 0.7, "Mended."))
+    settings = MetricSettings(bootstrap=200)
+    rows = list(score_rows(found, settings, "urban"))
+    compared = {row.metric: row for row in rows if row.baseline == "rag_looks"}
+    less = compared["same_claims"]
+    assert (less.method, less.n, less.value) == ("grounded", 5, pytest.approx(0.04))
+    assert (compared["same_text"].value, compared["same_text"].n) == (0.8, 5)
+    told, table = against_rag({"urban": rows})
+    assert isinstance(told, Text)
+    assert told.text == (
+        "SimulRAG grounded less RAG by looks: "
+        "no difference beyond its interval, of 1 that have one."
+    )
+    assert isinstance(table, Table)
+    assert table.rows[0] == ("Texts that are one", "80.0 %")
+    assert table.rows[1][:1] == ("Same claims, reworded",)
+    found = [one("rag_looks", scenario, 0.1) for scenario in "abcde"]
+    found += [one("grounded", scenario, 0.4) for scenario in "abcde"]
+    told, _ = against_rag({"urban": list(score_rows(found, settings, "urban"))})
+    assert isinstance(told, Text)
+    assert "Same claims, reworded (urban) +0.300 [+0.300, +0.300]" in told.text
+
+
+async def test_nothing_is_asked_back_where_relevance_is_not_measured() -> None:
+    settings = SETTINGS.model_copy(update={"asked_back": 0})
+    one = ScoredAnswer(given=given(), claims=("It rises by 7.",), facts=("Up 7.0.",))
+    found = await measured(one, settings, alike, alike)
+    assert not {"relevance", "relevance_unmasked"} & found.values.keys()
+    assert "detrimental" in found.values
 
 
 def export(given: AnswerToScore, *ratings: tuple[int, str, int]) -> list[object]:
@@ -241,6 +282,7 @@ def test_a_table_says_on_how_many_answers_a_measure_rests_and_once_what_is_lacki
     assert ("Moved as simulated", "0.500", "—", "+0.250", "2, 0", "100.0 %, 0.0 %") in table.rows
     assert table.notes == (
         "Relevance; Sentences that take from the fit: no weights.",
+        "Relevance, nothing masked: no question is asked back (score.asked_back).",
         "Same tool calls, reworded; Same claims, reworded; Similarity, reworded; "
         "Similarity, other scenario: no question was varied (score.variants).",
         "Moved as simulated: no variant.",

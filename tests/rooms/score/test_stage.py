@@ -23,13 +23,20 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
     with LoopbackServer(stand_in()) as server:
         project = copy_finished(finished, tmp_path / "project")
         model = {"provider": "openai", "model": "stub", "base_url": server.url, "api": "chat"}
-        methods = ["closed_book", "grounded"]
-        settings = {"domains": ["urban"], "variants": 1, "samples": 2, "methods": methods}
+        methods = ["closed_book", "rag_looks", "grounded"]
+        settings = {
+            "domains": ["urban"],
+            "variants": 1,
+            "samples": 2,
+            "methods": methods,
+            "varied": methods[1:],
+        }
         few = {"answer.samples": 1, "answer.beside": ["rag"]}
         change_params(project, score=settings, **few)
         change_params(project, **{"llm.judge": model, "llm.answer": model})
         tasks = {task.task: task for task in make_plan(Project(project)).tasks}
-        assert tasks["score_details"].calls == 15 * 2 * 2
+        # Two votes of closed book and of RAG, and of what mending makes another text.
+        assert 15 * 2 * 2 <= tasks["score_details"].calls < 15 * 3 * 2
         assert tasks["score_paraphrase"].calls == 1
         answers = project / "data/answers/urban.jsonl"
         two = answers.read_text().splitlines(keepends=True)[:2]
@@ -47,10 +54,13 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         simulrag(project, *stage, check=True)
         found = read_records(project / "data/score/urban.jsonl", ScoredAnswer)
         methods = list(dict.fromkeys(one.given.method for one in found))
-        assert sorted(methods) == ["closed_book", "grounded"]
+        assert sorted(methods) == ["closed_book", "grounded", "rag_looks"]
         assert [one.given.method for one in found] == methods * 2
-        first, second = found[0], found[len(methods)]
+        by_method = {one.given.method: one for one in found[: len(methods)]}
+        first, second = by_method["grounded"], found[len(methods)]
         assert len(first.votes) == 2
+        assert by_method["rag_looks"].given.paraphrased is not None
+        assert by_method["closed_book"].given.paraphrased is None
         assert first.given.perturbed is not None
         assert first.given.perturbed.failure is None
         assert {"same_calls", "same_claims", "moved"} <= first.values.keys()

@@ -9,13 +9,20 @@ import pytest
 
 from flows.params import load_params
 from rooms.score.settings import ScoreParams
-from rooms.score.variants import other_scenario, paraphrase, perturb, settings_of_variants
+from rooms.score.variants import (
+    calls_of,
+    other_scenario,
+    paraphrase,
+    perturb,
+    settings_of_variants,
+)
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
 from simulrag.questions.records import Template
+from simulrag.records import Retrieval
 from simulrag.testing import ScriptedModel
 from tests.integration.projects import ROOT
-from tests.making import answer, question
+from tests.making import answer, evidence, question
 from tests.rooms.planning import PAID, planned, to_plan_in
 
 QUESTION = question(text="Limits drop by 23 percent. What happens?", reference_answer="")
@@ -85,6 +92,7 @@ def test_every_stand_in_fits_the_step_that_asked_for_it(tmp_path: Path) -> None:
         (["grounded"], ()),
         (["closed_book", "grounded"], ("rag",)),
         (["simulrag", "input_rag"], ("paper", "rag")),
+        (["rag_looks", "grounded"], ()),
         ([], ("paper", "rag")),
     ],
 )
@@ -92,6 +100,19 @@ def test_beside_a_variants_answer_stands_only_what_is_scored(
     methods: list[str], beside: tuple[str, ...]
 ) -> None:
     params = load_params(ROOT / "params.yaml")
-    score = params.room(ScoreParams).model_copy(update={"methods": methods})
-    settings = settings_of_variants(answer("q", []), params.model_copy(update={"score": score}))
-    assert settings.beside == beside
+    for wanted in (
+        {"methods": methods, "varied": []},
+        {"methods": methods and ["closed_book", *methods], "varied": methods},
+    ):
+        score = params.room(ScoreParams).model_copy(update=wanted)
+        settings = settings_of_variants(answer("q", []), params.model_copy(update={"score": score}))
+        assert settings.beside == beside
+
+
+def test_a_method_rests_on_the_runs_of_its_own_looks() -> None:
+    runs = tuple(evidence(factor=number) for number in (1, 2, 3))
+    retrieval = Retrieval(status="retrieved", evidence=runs, looks=(1, 2))
+    told = answer("q", [], retrieval=retrieval)
+    rests = {name: len(calls_of(name, told)) for name in ("grounded", "rag_looks", "input_rag")}
+    assert rests == {"grounded": 3, "rag_looks": 2, "input_rag": 1}
+    assert calls_of("closed_book", told) == ()
