@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from rooms.attribution.chances import ChanceEstimate, Chances, Item, context_of, items_of
 from rooms.attribution.game import (
@@ -19,7 +20,32 @@ from rooms.attribution.records import Attribution, ClaimSupport, ItemValue
 from rooms.attribution.settings import AttributionParams
 from simulrag.errors import ModelError
 from simulrag.models.base import Asker, Counted
-from simulrag.records import Answer, claim_hash
+from simulrag.records import Answer, Standing, Verdict, VerdictStatus, claim_hash
+
+
+_VERDICTS: Mapping[Standing, VerdictStatus] = {
+    **dict.fromkeys(("checked", "added"), "aligned"),
+    **dict.fromkeys(("corrected", "wrong"), "contradicted"),
+    **dict.fromkeys(("judgement", "not_run", "beyond"), "indeterminate"),
+}
+
+
+class HeldClaim(NamedTuple):
+    """A claim as it was drafted, with what all evidence says of it where that is known."""
+
+    text: str
+    verdict: Verdict | None
+    standing: Standing | None = None
+
+
+def held_claims(answer: Answer) -> list[HeldClaim]:
+    """Return the statements of a text that was audited, else the claims of the published method."""
+    if statements := answer.final.statements:
+        return [
+            HeldClaim(one.before or one.text, Verdict(status=_VERDICTS[one.standing]), one.standing)
+            for one in statements
+        ]
+    return [HeldClaim(claim.text, claim.verdict) for claim in answer.claims]
 
 
 async def attribute(
@@ -66,7 +92,8 @@ class _OneQuestion:
         self.settings = settings
         self.evidence = answer.evidence
         self.items = items_of(answer.evidence)
-        self.texts = [claim.text for claim in answer.claims]
+        self.held = held_claims(answer)
+        self.texts = [claim.text for claim in self.held]
         self.chances = Chances(
             question,
             self.texts,
@@ -74,7 +101,7 @@ class _OneQuestion:
             kind=settings.chances,
             claims_per_call=settings.claims_per_call,
             repeats=settings.repeats,
-            known={self.context(self.all): [claim.verdict for claim in answer.claims]},
+            known={self.context(self.all): [claim.verdict for claim in self.held]},
         )
 
     @property
@@ -91,8 +118,8 @@ class _OneQuestion:
     async def claims(self) -> tuple[ClaimSupport, ...]:
         if not self.items or not self.texts:
             return tuple(
-                ClaimSupport(claim_hash=claim_hash(text), text=text, support="neither")
-                for text in self.texts
+                ClaimSupport(claim_hash=claim_hash(text), text=text, support="neither", standing=at)
+                for text, _, at in self.held
             )
         four = (frozenset[int](), self.all - self.runs, self.runs, self.all)
         others = self._sets()
@@ -105,9 +132,11 @@ class _OneQuestion:
     def _claim(
         self, claim: int, four: Sequence[frozenset[int]], values: tuple[ItemValue, ...]
     ) -> ClaimSupport:
-        text = self.texts[claim]
+        text, _, standing = self.held[claim]
         estimates = [self._chance(claim, shown) for shown in four]
-        support = ClaimSupport(claim_hash=claim_hash(text), text=text, support=None, items=values)
+        support = ClaimSupport(
+            claim_hash=claim_hash(text), text=text, support=None, items=values, standing=standing
+        )
         chances = [estimate.chance for estimate in estimates if estimate.chance is not None]
         if len(chances) < len(estimates):
             reason = next(estimate.reason for estimate in estimates if estimate.chance is None)

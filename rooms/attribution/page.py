@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from flows.files import record_lines
 from flows.hooks import RunOutputs
-from flows.report.blocks import DASH, Block, ReportSection, Table, count, interval, percent
+from flows.report.blocks import DASH, Block, ReportSection, Table, Text, count, interval, percent
 from flows.report.run import DomainTable, LabelTable, ReportedRun
 from rooms.attribution.game import Support
 from rooms.attribution.records import Attribution, file_of, planted_table, table_of
@@ -39,6 +39,12 @@ _ITEMS = {
     "leave_one_out": "all evidence less all but the item; items that say the same get 0",
     "shapley": "the item's Shapley value among all items of its question",
 }
+ABOUT = (
+    "What a reader is shown of a statement is the audit's runs. Here a model states the chance of "
+    "the same statements with and without the evidence, and nobody sees the audit: a check of it, "
+    "and where there are several sources, what each adds. That a statement stands on the simulator "
+    "does not say that it is true."
+)
 READS = ("data/attribution", "data/metrics")
 
 
@@ -61,9 +67,14 @@ class Attributed:
     planted: Sequence[Measurement] = ()
 
     def row(self, metric: str, **where: str) -> Measurement | None:
-        """Return the row of a metric, of this level or tool."""
+        """Return the row of a metric, of this level, tool or standing."""
         rows = (row for row in self.measured if row.metric == metric)
         return next((r for r in rows if all(r.get(k) == v for k, v in where.items())), None)
+
+    @property
+    def standings(self) -> list[str]:
+        """The audit's standings of the statements, if it is these that were held."""
+        return [row.text("standing") for row in self.measured if row.metric == "agrees"]
 
 
 def read(outs: RunOutputs) -> dict[str, Attributed]:
@@ -122,12 +133,41 @@ def counted(
 def blocks(run: ReportedRun) -> Iterator[Block]:
     """Yield a domain's classes and, with an estimator of items, values; nothing where not run."""
     by_domain: Mapping[str, Attributed] = run.rooms.get("attribution", {})
+    if any(attributed.standings for attributed in by_domain.values()):
+        yield Text(ABOUT)
     for domain, attributed in by_domain.items():
+        if attributed.standings:
+            yield _standings(domain, attributed)
         yield _classes(domain, attributed)
         if tools := [row.text("tool") for row in attributed.measured if row.metric == "item_value"]:
             yield _items(domain, attributed, tools)
         if attributed.planted:
             yield _planted(domain, attributed.planted)
+
+
+def _standings(domain: str, attributed: Attributed) -> Table:
+    """Show what the audit said of the statements beside what chances say they stand on."""
+    shown = [name for name in get_args(Support) if attributed.claims.get(name)]
+    rows = []
+    for standing in attributed.standings:
+        agrees = attributed.row("agrees", standing=standing)
+        adds = attributed.row("gain", level="simulator", standing=standing)
+        on = (attributed.row("stands_on", level=name, standing=standing) for name in shown)
+        shares = (percent(row.value if row else None) for row in on)
+        cells = (interval(adds, signed=True), *shares, interval(agrees))
+        rows.append((standing, count(agrees.n if agrees else None), *cells))
+    return Table(
+        name="attribution-standings",
+        caption=f"{domain}: the audit's standing of statements, and what chances say of them",
+        columns=("Audit", "Statements", "The simulator adds", *shown, "Agree"),
+        rows=tuple(rows),
+        headers=1,
+        notes=(
+            "Agree: checked and added with a source that supports, corrected and wrong with one "
+            "against, the others with neither. Corrected ones are held as they were drafted.",
+        ),
+        domain=domain,
+    )
 
 
 def _classes(domain: str, attributed: Attributed) -> Table:
@@ -163,7 +203,7 @@ def _classes(domain: str, attributed: Attributed) -> Table:
 
 def _shares(attributed: Attributed) -> Iterator[str]:
     for row in attributed.measured:
-        if row.metric == "gain":
+        if row.metric == "gain" and not row.text("standing"):
             adds = f"{row.level} add{'s' * (row.level == 'simulator')}"
             yield f"To a claim's chance the {adds} {interval(row, signed=True)} on average."
 

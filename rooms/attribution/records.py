@@ -15,10 +15,10 @@ from pydantic import Field
 
 from rooms.attribution.game import FourChances, Shares, Support
 from rooms.attribution.settings import Estimator
-from simulrag.metrics.intervals import mean_estimate
+from simulrag.metrics.intervals import mean_estimate, told_of_enough
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import Measurement, filled
-from simulrag.records import Domain, Record, Usage
+from simulrag.records import STANDINGS, Domain, Record, Standing, Usage, since
 
 if TYPE_CHECKING:
     from flows.project import Results
@@ -38,7 +38,7 @@ class ItemValue(Record):
 
 
 class ClaimSupport(Record):
-    """What one claim, as it was drafted, stands on.
+    """What one claim, as it was drafted, stands on. ``standing``: the audit's, of a statement.
 
     ``support`` None: a condition has no value, for the reason in ``failure``. ``conditions`` None
     with a ``support``: there was no evidence, so nothing supports it and nothing was asked.
@@ -51,6 +51,7 @@ class ClaimSupport(Record):
     shares: Shares | None = None
     items: tuple[ItemValue, ...] = ()
     failure: str | None = None
+    standing: Standing | None = since(None)
 
 
 class Attribution(Record):
@@ -101,6 +102,13 @@ def file_of(place: Results, domain: str) -> Path:
     return place.data / "attribution" / f"{domain}.jsonl"
 
 
+AGREES: Mapping[Standing, tuple[Support, ...]] = {
+    **dict.fromkeys(("checked", "added"), ("simulator", "documents", "both")),
+    **dict.fromkeys(("corrected", "wrong"), ("against",)),
+    **dict.fromkeys(("judgement", "not_run", "beyond"), ("neither",)),
+}
+"""By standing, what a statement as it was drafted stands on where chances say as the audit does."""
+
 Valued = Sequence[tuple[str, float]]
 """Values, each with its scenario."""
 
@@ -124,6 +132,8 @@ def attribution_rows(
 ) -> Iterator[Measurement]:
     """Yield ``stands_on``: the share of claims a class; ``gain``: what a source adds to a chance.
 
+    Of statements by ``standing`` the same two, and ``agrees``: the share that stands as the audit
+    says.
     Of items by tool: ``item_value``, ``item_left_out`` (beside a Shapley value) and
     ``item_supports``, the share with a value of at least ``threshold``. ``scenarios`` by question.
     """
@@ -134,10 +144,7 @@ def attribution_rows(
     ]
     known = [(scenario, claim.support) for scenario, claim in claims if claim.support is not None]
 
-    def row(
-        metric: str, values: Valued, of: int, *, level: str = "", tool: str = ""
-    ) -> Measurement:
-        more = {"tool": tool} if tool else {}
+    def row(metric: str, values: Valued, of: int, *, level: str = "", **more: str) -> Measurement:
         place = Measurement(
             family="attribution", domain=domain, metric=metric, level=level, more=more
         )
@@ -153,6 +160,19 @@ def attribution_rows(
             if claim.shares is not None
         ]
         yield row("gain", values, len(claims), level=name)
+    for standing in STANDINGS:
+        of = [(scenario, claim) for scenario, claim in claims if claim.standing == standing]
+        stood = [(s, claim.support, claim.shares) for s, claim in of if claim.support is not None]
+        if not of:
+            continue
+        for name in get_args(Support):
+            values = [(scenario, float(support == name)) for scenario, support, _ in stood]
+            yield row("stands_on", values, len(of), level=name, standing=standing)
+        for name in Shares.model_fields:
+            values = [(s, getattr(shares, name)) for s, _, shares in stood if shares is not None]
+            yield row("gain", values, len(of), level=name, standing=standing)
+        values = [(scenario, float(support in AGREES[standing])) for scenario, support, _ in stood]
+        yield row("agrees", values, len(of), standing=standing)
     items: dict[str, list[tuple[str, ItemValue]]] = {}
     for scenario, item in ((at, item) for at, claim in claims for item in claim.items):
         items.setdefault(item.item.partition("#")[0], []).append((scenario, item))
@@ -207,4 +227,5 @@ def _measured(
         undefined="no claim has it",
     )
     coverage = place.coverage if of is None else len(values) / of if of else None
+    mean = told_of_enough(mean, len({scenario for scenario, _ in values}))
     return filled(place, mean, n=len(values), coverage=coverage)

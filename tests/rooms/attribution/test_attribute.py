@@ -17,7 +17,7 @@ from simulrag.errors import ModelUnavailable
 from simulrag.models.gateway import Gateway
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
-from simulrag.records import Answer, Claim, Evidence, Retrieval, Verdict
+from simulrag.records import Answer, Claim, Evidence, Retrieval, Statement, Verdict
 from simulrag.testing import LoopbackServer, ScriptedModel, stand_in
 from tests import making
 from tests.making import ALIGNED, SILENT, corrected
@@ -77,6 +77,31 @@ async def test_with_one_source_nothing_is_asked() -> None:
     assert ask.asked == []
     assert found.usage == {}
     assert found.sources == ("lake",)
+
+
+async def test_statements_are_held_as_they_were_drafted_and_the_audit_is_their_verdict() -> None:
+    standings = ("checked", "corrected", "wrong", "added", "judgement", "not_run", "beyond")
+    statements = [
+        Statement(text=f"{at}", standing=standing, before="as drafted" if at == 1 else None)
+        for at, standing in enumerate(standings)
+    ]
+    retrieval = Retrieval(status="retrieved", evidence=(run_of(),))
+    told = making.answer(
+        "q", [Claim(text="c")], "lake", retrieval=retrieval, final={"statements": statements}
+    )
+    ask = ScriptedModel()
+    found = await attribute("q?", told, ask, settings())
+    assert [claim.text for claim in found.claims] == ["0", "as drafted", *"23456"]
+    assert [claim.support for claim in found.claims] == [
+        *("simulator", "against", "against", "simulator"),
+        *("neither", "neither", "neither"),
+    ]
+    assert ask.asked == []
+    stated = await attribute(
+        "q?", told, ScriptedModel(by_task=reading), settings(chances="stated", repeats=1)
+    )
+    assert [claim.standing for claim in stated.claims] == list(standings)
+    assert {claim.support for claim in stated.claims} == {"neither"}
 
 
 async def test_two_sources() -> None:

@@ -1,4 +1,4 @@
-"""Which evidence the recorded answers' claims stand on: plan, stage, report and ``ask --why``."""
+"""Which evidence recorded answers' statements stand on: plan, stage, report and ``ask --why``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.files import read_records
-from rooms.attribution.records import Attribution
+from rooms.attribution.records import AGREES, Attribution
 from simulrag.records import Answer
 from tests.integration.projects import change_params, copy_finished, simulrag, stats
 from tests.rooms.planning import PAID, planned, to_plan_in
@@ -46,15 +46,17 @@ def project(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_of_one_source_the_verdicts_say_it_all(project: Path) -> None:
+def test_of_one_source_the_audit_says_it_all(project: Path) -> None:
     found = read_records(project / "data/attribution/urban.jsonl", Attribution)
     answers = read_records(project / "data/answers/urban.jsonl", Answer)
-    classes = {"aligned": "simulator", "contradicted": "against", "indeterminate": "neither"}
     for one, answer in zip(found, answers, strict=True):
         assert one.question_id == answer.question_id
-        assert [claim.support for claim in one.claims] == [
-            classes[claim.verdict.status] if claim.verdict else None for claim in answer.claims
+        assert [claim.standing for claim in one.claims] == [
+            statement.standing for statement in answer.final.statements
         ]
+        assert all(
+            claim.support in AGREES[claim.standing] for claim in one.claims if claim.standing
+        )
     seen = stats(project)["stages"]["attribution-urban"]
     assert (seen["misses"], seen["missing"]) == (0, 0)
     assert (project / "data/calls/attribution-urban.parquet").is_file()
@@ -75,7 +77,7 @@ def test_ask_why(project: Path) -> None:
         simulrag(project, "ask", found.question_id, "--why", "--json", check=True).stdout
     )
     assert [one["support"] for one in said["why"]] == [claim.support for claim in found.claims]
-    assert len(said["why"]) == len(said["claims"])
+    assert len(said["why"]) == len(said["statements"])
     shown = simulrag(project, "ask", found.question_id, "--why", check=True, COLUMNS="160").stdout
     assert "claim, as drafted" in shown
     plain = simulrag(project, "ask", found.question_id, check=True).stdout
