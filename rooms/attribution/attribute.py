@@ -22,7 +22,6 @@ from simulrag.errors import ModelError
 from simulrag.models.base import Asker, Counted
 from simulrag.records import Answer, Standing, Verdict, VerdictStatus, claim_hash
 
-
 _VERDICTS: Mapping[Standing, VerdictStatus] = {
     **dict.fromkeys(("checked", "added"), "aligned"),
     **dict.fromkeys(("corrected", "wrong"), "contradicted"),
