@@ -29,7 +29,7 @@ from tests.recorded import (
 )
 
 OWN = ("urban", "climate", "epidemiology")
-UNEVEN = ("forms_metrics-",)
+UNEVEN = ("forms_metrics-", "planted-")
 OF_NO_STAGE = {"check"}
 """Of texts that `simulrag check` is tried with (examples/check)."""
 DOMAINS = (*OWN, *(f"{domain}-published" for domain in OWN))
