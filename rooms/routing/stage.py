@@ -80,8 +80,16 @@ async def _work(bench: StageResources, asked: Routed, sources: Mapping[str, Simu
 
 
 def sources_of(project: Project, params: Params) -> dict[str, Simulator]:
-    """Load the domains that run and answer by tools; DVC follows each one's identity."""
-    loaded = {name: params.load_simulator(name, project.root) for name in params.domains}
+    """Load the domains that run and answer by tools; DVC follows each one's identity.
+
+    Domains of search questions are left out: their simulator is another domain's too, so that
+    either would be right.
+    """
+    loaded = {
+        name: params.load_simulator(name, project.root)
+        for name in params.domains
+        if params.of(name).benchmark.kind == "open"
+    }
     return {name: simulator for name, simulator in loaded.items() if not simulator.oracle}
 
 
@@ -124,7 +132,7 @@ STAGE = Stage(
     make=make,
     over="routing.domains",
     role="answer",
-    sections=("domains", "simulators", "routing"),
+    sections=("domains", "simulators", "benchmark", "routing"),
     reads=("data/simulators", out(Results.benchmark), OUT_OF_REACH),
     makes=(out(file_of),),
     measures=(out(counts_of),),

@@ -73,7 +73,12 @@ def test_the_page_works_word_for_word(
     with LoopbackServer(calling(RUN, QUERY)) as server:
         named = ("--domain", "urban-house", "--model", f"{server.url}#stub", "--json")
         answer = json.loads(typed("ask", question(3), *named))
-    assert [item["simulator"] for item in answer["evidence"]] == ["urban", "library"]
+    planned, further = answer["evidence"][:2], answer["evidence"][2:]
+    assert [item["simulator"] for item in planned] == ["urban", "library"]
+    assert {item["simulator"] for item in further} <= {
+        "urban",
+        "library",
+    }  # what is open is looked for
     assert json.loads(typed("simulate", "urban-house", *run))["from_cache"] is True
 
 

@@ -110,6 +110,35 @@ def test_how_well_claims_are_ranked(tables: Tables, line: tuple[str, int]) -> No
     assert tuple(f"{row.value:.3f}" for row in found if row is not None) == AUROC[line]
 
 
+SEARCHES = {
+    "closed book": (("0.47", "0.29", "0.25"), ("0.12", "0.18", "0.11")),
+    "input RAG": (("0.93", "0.74", "0.74"), ("0.59", "0.70", "0.70")),
+    "paper 100 %, m = 1": (("0.93", "0.94", "0.67"), ("0.33", "0.35", "0.30")),
+    "RAG by looks": (("1.00", "1.00", "1.00"), ("0.71", "1.00", "1.00")),
+    "grounded": (("1.00", "1.00", "1.00"), ("0.71", "1.00", "1.00")),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_where_one_look_cannot_answer(tables: Tables, name: str) -> None:
+    found = [recipes(tables[f"{domain}-search"])[name] for domain in OWN]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    cells = []
+    for metric, values in zip(("factuality", "completeness"), SEARCHES[name], strict=True):
+        assert tuple(f"{recipe.value(metric):.2f}" for recipe in found) == values
+        cells.append(", ".join(values))
+    assert f"| {cells[0]} | {cells[1]} |" in readme
+    runs = [f"{recipe.value('simulator_runs'):.1f}" for recipe in found]
+    shown = runs[0] if len(set(runs)) == 1 else ", ".join(runs)
+    assert f"| {shown} |" in readme
+
+
+def test_the_marks_of_searches(tables: Tables) -> None:
+    domains = [f"{domain}-search" for domain in OWN]
+    assert counted(tables, domains, "checked") == (126, 0, 71, 0)
+    assert counted(tables, domains, "corrected") == (0, 0, 1, 0)
+
+
 FORESIGHT = {
     ("all", "auroc", "closeness"): ("0.821", "0.800", "0.769"),
     ("all", "auroc", "verbalized"): ("0.895", "0.879", "0.840"),
