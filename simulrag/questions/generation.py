@@ -24,12 +24,8 @@ from simulrag.models.base import Asker
 from simulrag.questions.check import Problem
 from simulrag.questions.records import Kind, SetUpTemplate, Template
 from simulrag.questions.scenarios import SampledScenario, run_scenario, scenario_stream
-from simulrag.questions.search import (
-    NoWinnerError,
-    SearchedTemplate,
-    draw_search_templates,
-    run_search,
-)
+from simulrag.questions.search import SearchedTemplate, draw_search_templates
+from simulrag.questions.search_runs import NoWinnerError, run_search
 from simulrag.questions.templates import draw_templates, sorted_out, told_to_writers
 from simulrag.questions.writing import RejectedScenario, rejection, write_question
 from simulrag.records import Question, Record, since

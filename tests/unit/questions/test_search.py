@@ -16,15 +16,13 @@ from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
 from simulrag.questions.check import check_reference
 from simulrag.questions.scenarios import scenario_stream
-from simulrag.questions.search import (
+from simulrag.questions.search import Search, SearchTemplate, search_templates_sorted
+from simulrag.questions.search_runs import (
     NoWinnerError,
-    Search,
     Searched,
-    SearchTemplate,
     found_by,
     printed,
     run_search,
-    search_templates_sorted,
 )
 from simulrag.records import Evidence, ToolCall
 
