@@ -183,7 +183,10 @@ def test_what_planted_errors_and_scitab_say_stands_in_the_readme() -> None:
         assert f"[{low}, 1.00] |" in readme
     alarms = [row for (what, _), row in rows.items() if what == "false alarms"]
     assert sum(int(row["count"]) for row in alarms) == 0
-    assert f"Of {sum(int(row['of']) for row in alarms):,} claims in which no error was planted" in readme
+    assert (
+        f"Of {sum(int(row['of']) for row in alarms):,} claims in which no error was planted"
+        in readme
+    )
     scitab = (ROOT / "studies/scitab/table.md").read_text(encoding="utf-8")
     assert "| the audit | 0.794 [0.72, 0.85] | 0.745 [0.65, 0.80] |" in scitab
     assert "macro-F1 0.79 [0.72, 0.85] of two classes and 0.75 [0.65, 0.80] of three" in readme
