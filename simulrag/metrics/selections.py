@@ -25,6 +25,7 @@ from simulrag.metrics.methods import (
 from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
 from simulrag.metrics.ranking import RankedClaims
 from simulrag.metrics.settings import MetricSettings, Undecided
+from simulrag.metrics.table import Measurement
 
 NO_VERBALIZED = "verbalized confidence was not asked"
 NO_BOUNDARY = "the simulator boundary was not asked"
@@ -113,16 +114,39 @@ def _select(candidates: Candidates, method: str, budget: int, seed: int) -> NDAr
     return np.array(chosen, dtype=np.int32)  # a hundred such are held
 
 
+def place_of(
+    data: DomainData, setting: BudgetedMethod, family: str, centrality: str, undecided: Undecided
+) -> Measurement:
+    """Begin a row of a line of the table."""
+    return Measurement(
+        family=family,
+        domain=data.domain,
+        method=setting.method,
+        budget_percent=setting.budget_percent,
+        centrality=centrality,
+        coverage=data.coverage,
+        undecided=undecided,
+    )
+
+
 def ranked_claims(
-    data: DomainData, setting: BudgetedMethod, undecided: Undecided, seed: int = 0
+    data: DomainData,
+    setting: BudgetedMethod,
+    undecided: Undecided,
+    seed: int = 0,
+    among: NDArray[np.bool_] | None = None,
 ) -> RankedClaims:
-    """Rank the claims after the selection of a seed was verified: who is true, with which score."""
+    """Rank the claims after the selection of a seed was verified: who is true, with which score.
+
+    ``among``: the only claims to rank; all where it is None.
+    """
     pool = data.pool
     selected = np.zeros(len(pool), dtype=bool)
     selected[setting.chosen[seed]] = True
     verified = selected if data.settings.all_selected_one else selected & pool.decided
     label = np.where(selected, pool.after, pool.before)
     counted = pool.usable & (label != UNDECIDED) if undecided == "excluded" else pool.usable
+    counted = counted if among is None else counted & among
     return RankedClaims(
         scores=np.where(verified, 1.0, setting.scores)[counted],
         true=(label == TRUE)[counted],

@@ -11,12 +11,12 @@ from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import Estimate, Floats, estimate
 from simulrag.metrics.methods import ALL_RAG, NO_RAG, UE_SBA, VERBALIZED
-from simulrag.metrics.pool import TRUE, UNDECIDED
 from simulrag.metrics.ranking import RankedClaims
 from simulrag.metrics.ranking import measure as rank
 from simulrag.metrics.selections import (
     NO_VERBALIZED,
     BudgetedMethod,
+    place_of,
     plans_of,
     ranked_claims,
     stated_scores,
@@ -52,20 +52,12 @@ def calibration(data: DomainData) -> Iterator[Measurement]:
     if not plan:
         return
     before = plan[NO_RAG, 0]
-    unasked = "" if data.pool.verbalized_asked else NO_VERBALIZED
-    stated = BudgetedMethod(VERBALIZED, 0, before.chosen, stated_scores(data.pool), unasked)
+    stated = _stated(data, before)
     budgeted = [plan[UE_SBA, budget] for budget in data.settings.budgets_percent]
     for setting in (before, stated, *budgeted, plan[ALL_RAG, 100]):
         for undecided in TREATMENTS:
-            place = Measurement(
-                family="calibration",
-                domain=data.domain,
-                method=setting.method,
-                budget_percent=setting.budget_percent,
-                centrality="verbalized" if setting is stated else leading,
-                coverage=data.coverage,
-                undecided=undecided,
-            )
+            centrality = "verbalized" if setting is stated else leading
+            place = place_of(data, setting, "calibration", centrality, undecided)
             yield from _rows(data, ranked_claims(data, setting, undecided), place, setting.reason)
 
 
@@ -112,40 +104,37 @@ def foresight(data: DomainData) -> Iterator[Measurement]:
     centrality and of the model's own statement; ``auroc_gain``: the second less the first, over the
     same claims and resamples. Undecided claims are left out. No row where none was stated.
     """
-    pool, leading = data.pool, data.settings.centrality
-    if not pool.verbalized_asked:
+    leading = data.settings.centrality
+    before = next((line for line in plans_of(data)[leading] if line.method == NO_RAG), None)
+    if before is None or not data.pool.verbalized_asked:
         return
     states = np.array([bool(numbers(text)) for text in data.claims["text_before"]], dtype=bool)
-    counted = pool.usable & (pool.before != UNDECIDED)
-    for kind, among in zip(KINDS, (counted, counted & states, counted & ~states), strict=True):
-        found = {
-            name: rank(
-                RankedClaims(
-                    scores=scores[among],
-                    true=(pool.before == TRUE)[among],
-                    scenario=pool.scenario[among],
-                    question=pool.question[among],
-                ),
-                data.weights,
-            )["auroc"]
-            for name, scores in (
-                (leading, pool.confidence[leading]),
-                ("verbalized", stated_scores(pool)),
-            )
-        }
-        gain = found["verbalized"] - found[leading]
-        for metric_name, name, values in (
-            ("auroc", leading, found[leading]),
-            ("auroc", "verbalized", found["verbalized"]),
-            ("auroc_gain", "verbalized", gain),
+    for kind, among in zip(KINDS, (None, states, ~states), strict=True):
+        agreement, stated = (
+            ranked_claims(data, setting, "excluded", among=among)
+            for setting in (before, _stated(data, before))
+        )
+        by_agreement, by_statement = (
+            rank(ranked, data.weights)["auroc"] for ranked in (agreement, stated)
+        )
+        for metric_name, centrality, values in (
+            ("auroc", leading, by_agreement),
+            ("auroc", "verbalized", by_statement),
+            ("auroc_gain", "verbalized", by_statement - by_agreement),
         ):
             place = Measurement(
                 family="foresight",
                 domain=data.domain,
                 metric=metric_name,
-                centrality=name,
+                centrality=centrality,
                 level=kind,
-                n=int(among.sum()),
+                n=len(agreement.scores),
                 undecided="excluded",
             )
             yield filled(place, estimate(values, data.scenarios, _ONE_LABEL))
+
+
+def _stated(data: DomainData, before: BudgetedMethod) -> BudgetedMethod:
+    """Return the line before verification that ranks claims by the model's own statement."""
+    unasked = "" if data.pool.verbalized_asked else NO_VERBALIZED
+    return BudgetedMethod(VERBALIZED, 0, before.chosen, stated_scores(data.pool), unasked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,13 @@ from simulrag.metrics.intervals import Estimate, Floats, estimate, estimates, ra
 from simulrag.metrics.methods import BASELINES, UE_SBA
 from simulrag.metrics.pool import PARTLY_VERIFIED
 from simulrag.metrics.ranking import METRICS, measure, score_levels
-from simulrag.metrics.selections import NO_BOUNDARY, BudgetedMethod, plans_of, ranked_claims
+from simulrag.metrics.selections import (
+    NO_BOUNDARY,
+    BudgetedMethod,
+    place_of,
+    plans_of,
+    ranked_claims,
+)
 from simulrag.metrics.settings import TREATMENTS, Undecided
 from simulrag.metrics.table import Measurement, Pair, compared, filled
 
@@ -81,15 +88,7 @@ def _rows(
         )
     )
     for setting in plan:
-        place = Measurement(
-            family="claims",
-            domain=data.domain,
-            method=setting.method,
-            budget_percent=setting.budget_percent,
-            centrality=centrality,
-            coverage=data.coverage,
-            undecided=undecided,
-        )
+        place = place_of(data, setting, "claims", centrality, undecided)
         count = values[setting.method, setting.budget_percent][1]
         for name in METRICS:
             yield filled(place, next(results), metric=name, n=count)
@@ -157,22 +156,17 @@ def precision_recall(data: DomainData) -> Iterator[Measurement]:
         if not ranked.true.any():
             continue
         # A threshold takes all claims of one score.
+        place = place_of(data, setting, "precision_recall", settings.centrality, settings.undecided)
         group = score_levels(ranked.scores)
         hits = np.cumsum(np.bincount(group, weights=ranked.true))
         kept = np.cumsum(np.bincount(group))
         at = np.searchsorted(hits / hits[-1], _RECALLS - 1e-9)
         for level, value, count in zip(_RECALLS, (hits / kept)[at], kept[at], strict=True):
-            yield Measurement(
-                family="precision_recall",
-                domain=data.domain,
-                method=setting.method,
+            yield replace(
+                place,
                 metric="precision",
-                budget_percent=setting.budget_percent,
-                centrality=settings.centrality,
                 value=float(value),
                 n=int(count),
-                coverage=data.coverage,
-                undecided=settings.undecided,
                 more={"x": float(level)},
             )
 
