@@ -91,13 +91,13 @@ class Params(ParamsSection):
     def _own_settings(self) -> Params:
         for domain, choice in self.simulators.items():
             try:
-                self.of(domain)
+                own = self.of(domain)
             except ValidationError as error:
                 first = error.errors()[0]
                 section = "benchmark" if error.title == "BenchmarkParams" else "answer"
                 where = ".".join(map(str, ("simulators", domain, section, *first["loc"])))
                 raise ValueError(f"{where}: {first['msg']}") from None
-            if choice.templates_file and self.of(domain).benchmark.kind == "search":
+            if choice.templates_file and own.benchmark.kind == "search":
                 raise ValueError(
                     f"simulators.{domain}.templates_file: templates of search questions are a "
                     "model's; leave it out, or the kind"
@@ -205,12 +205,10 @@ class Params(ParamsSection):
         changed: dict[str, Any] = {}
         if choice.benchmark_model is not None:
             changed["llm"] = self.llm.model_copy(update={"benchmark": choice.benchmark_model})
-        if choice.benchmark:
-            given = self.benchmark.model_dump() | choice.benchmark
-            changed["benchmark"] = BenchmarkParams.model_validate(given)
-        if choice.answer:
-            given = self.answer.model_dump() | choice.answer
-            changed["answer"] = MethodSettings.model_validate(given)
+        for name in ("benchmark", "answer"):
+            if own := getattr(choice, name):
+                section = getattr(self, name)
+                changed[name] = type(section).model_validate(section.model_dump() | own)
         return self.model_copy(update=changed) if changed else self
 
     def unwritten(self, project: Project) -> list[str]:

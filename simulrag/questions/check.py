@@ -9,6 +9,7 @@ verifies an answer's claims.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from pydantic import JsonValue
 
@@ -43,12 +44,12 @@ def check_reference(
     asked = [value for ask in template.asks if (value := asked_value(ask, evidence)) is not None]
     set_up = _set_up(template, scenario)
     shown = [question_text, *(item.text for item in evidence)]
-    given = [*set_up, *(number for text in shown for number in numbers(text))]
+    given = [*set_up, *_tried(scenario)]
+    given += [number for text in shown for number in numbers(text)]
     results = [number for item in evidence for number in _output_numbers(item.outputs)]
     results += [item.value for item in asked]
     problems = _unasked(template, asked)
-    stated = _set_up(template, scenario, searched=False)
-    problems += _leaks(question_text, asked, stated) + _unstated(question_text, template)
+    problems += _leaks(question_text, asked, set_up) + _unstated(question_text, template)
     if scenario.searched:
         problems += _unnamed(reference_answer, asked)
     texts = [("reference", reference_answer)]
@@ -65,38 +66,46 @@ def check_reference(
     return problems + _missing(reference_answer, template, asked, evidence)
 
 
-def _set_up(
-    template: Template, scenario: SampledScenario, *, searched: bool = True
-) -> list[Number]:
+def _set_up(template: Template, scenario: SampledScenario) -> list[Number]:
     """The numbers of the situation and its values, of the template's words and limits.
 
-    So are those that count the runs or the asks ("(1)", "run 2"). Without ``searched`` the values
-    that a search tried are left out, for one of them is its result.
+    So are those that count the runs or the asks ("(1)", "run 2"). What a search tried is left out,
+    for one of these values is its result.
     """
     counts = range(max(len(template.runs), len(template.asks)) + 1)
-    hidden = () if searched else scenario.searched
-    texts = [scenario.situation, template.situation, *(() if hidden else scenario.words)]
+    texts = [scenario.situation, template.situation]
+    texts += () if scenario.searched else scenario.words
     texts += [run.words for run in template.runs] + [ask.words for ask in template.asks]
     if isinstance(template, SetUpTemplate):
         texts += [template.set_up, *template.beyond]
+    settings: list[tuple[str, object]] = [
+        (item.argument, item.value) for run in template.runs for item in run.fixed
+    ]
+    settings += [setting for call in scenario.calls for setting in call.arguments.items()]
     values: list[object] = [*counts, *scenario.shown.values()]
-    values += [
-        item.value for run in template.runs for item in run.fixed if item.argument not in hidden
-    ]
-    values += [
-        value
-        for call in scenario.calls
-        for name, value in call.arguments.items()
-        if name not in hidden
-    ]
+    values += [value for name, value in settings if name not in scenario.searched]
     values += [item.from_magnitude for ask in template.asks for item in ask.classes]
-    tried = [call.arguments.get(name) for call in scenario.calls for name in scenario.searched]
-    if searched:  # a factor of 0.85 is 85 percent, or a cut by 15
-        factors = [float(v) for v in tried if isinstance(v, int | float) and v is not True]
-        values += [100 * share for v in factors for share in (v, 1 - v)]
     written = [number for text in texts for number in numbers(text)]
-    plain = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    return written + [Number(f"{value:g}", abs(value), EXACT) for value in plain]
+    return written + [_exact(value) for value in values if _is_number(value)]
+
+
+def _tried(scenario: SampledScenario) -> list[Number]:
+    """What a search tried; a factor of 0.85 is 85 percent too, or a cut by 15."""
+    values = [call.arguments.get(name) for call in scenario.calls for name in scenario.searched]
+    factors = [float(value) for value in values if _is_number(value)]
+    words = scenario.words if scenario.searched else ()
+    return [
+        *(number for text in words for number in numbers(text)),
+        *(_exact(shown) for v in factors for shown in (v, 100 * v, 100 * (1 - v))),
+    ]
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _exact(value: float) -> Number:
+    return Number(f"{value:g}", abs(float(value)), EXACT)
 
 
 def _unasked(template: Template, asked: Sequence[AskedValue]) -> list[Problem]:

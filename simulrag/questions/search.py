@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictStr
 
@@ -31,6 +31,8 @@ from simulrag.questions.records import (
 from simulrag.questions.scenarios import plain
 from simulrag.questions.templates import (
     Drawn,
+    draw_sorted,
+    is_number,
     plain_template,
     sorted_out,
     told_to_writers,
@@ -184,19 +186,14 @@ SEARCH_TEMPLATES = Task("search_templates", SearchTemplates, tokens=6000, stand_
 async def draw_search_templates(ask: Asker, simulator: Simulator, count: int) -> Drawn:
     """Return at most ``count`` good templates, and what is wrong with each other one.
 
-    One reply with fewer good than bad ones goes back to the model; ModelError after that.
+    Raises ModelError as ``draw_sorted`` does.
     """
     handbook = told_to_writers(simulator, set_up=True)
 
-    def check(reply: Any) -> None:
-        good, problems = search_templates_sorted(reply.templates, simulator, handbook)
-        if 2 * len(good) < len(reply.templates):
-            raise ValueError("; ".join(problems))
+    def sort(templates: Sequence[SearchTemplate]) -> Drawn:
+        return search_templates_sorted(templates, simulator, handbook)
 
-    completion = await ask.ask(SEARCH_TEMPLATES, check=check, handbook=handbook, count=count)
-    reply: SearchTemplates = completion.parsed
-    good, problems = search_templates_sorted(reply.templates, simulator, handbook)
-    return Drawn(good[:count], problems)
+    return await draw_sorted(ask, SEARCH_TEMPLATES, sort, count, handbook=handbook)
 
 
 def search_templates_sorted(
@@ -263,9 +260,7 @@ def _unusable(search: Search, tool: Tool, simulator: Simulator) -> Iterator[str]
     """Name outputs that are no number, and values that the tool refuses."""
     schemas = {field.name: field.schema for field in described(tool.outputs)}
     for name in search.outputs:
-        schema = schemas.get(name, {})
-        kinds = {part.get("type") for part in [schema, *schema.get("anyOf", [])]}
-        if not kinds & {"number", "integer"}:
+        if not is_number(schemas.get(name, {})):
             yield f"{tool.name} has no number '{name}'"
     known = {item.argument: item.value for item in search.fixed}
     for axis in search.axes:

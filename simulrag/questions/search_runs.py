@@ -6,20 +6,18 @@ What has no single answer is refused.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise, product
 from math import ceil, floor, log10
 from typing import NamedTuple
-
-from pydantic import JsonValue
 
 from simulrag.method.asking import together
 from simulrag.method.numbers import numbers
 from simulrag.method.simulation import Simulations
 from simulrag.questions.scenarios import SampledScenario, plain, scenario_id
 from simulrag.questions.search import Search, SearchedTemplate
-from simulrag.records import Evidence, ToolCall
+from simulrag.records import Evidence
 
 INNER = 0.2
 """A threshold lies this share of its grid's steps away from either end, a bound this share of the
@@ -53,16 +51,14 @@ async def run_search(
     ``scenario`` is one of ``template.of_runs``. Raises ArgumentError, RunError and NoWinnerError.
     """
     generator = random.Random(f"{drawn_by} {template.template_id} {scenario.scenario_id}")  # noqa: S311
-    winners: list[Evidence] = []
-    others: list[Evidence] = []
-    words: list[str] = []
-    other_words: list[str] = []
+    winners: list[tuple[Evidence, str]] = []
+    others: list[tuple[Evidence, str]] = []
     asked: list[str] = []
     for search, call, named in zip(template.searches, scenario.calls, scenario.words, strict=True):
         arguments = dict(call.arguments)
         if search.takes:
             first = template.searches[0].axes[0].argument
-            arguments[search.takes] = winners[0].call.arguments[first]
+            arguments[search.takes] = winners[0][0].call.arguments[first]
         settings = [
             {axis.argument: plain(value) for axis, value in zip(search.axes, values, strict=True)}
             for values in product(*(axis.values for axis in search.axes))
@@ -73,11 +69,10 @@ async def run_search(
         bound, winner = found_by(search, runs, generator)
         asked.append(search.question.replace("{bound}", bound))
         for at, (setting, run) in enumerate(zip(settings, runs, strict=True)):
-            listed, into = (words, winners) if at == winner else (other_words, others)
-            listed.append(f"{named}: {_in_words(setting)}")
-            into.append(run)
-    evidence = (*winners, *others)
-    calls = tuple(ToolCall(tool=run.call.tool, arguments=run.call.arguments) for run in evidence)
+            values = ", ".join(f"{name} {value}" for name, value in setting.items())
+            (winners if at == winner else others).append((run, f"{named}: {values}"))
+    evidence, words = zip(*winners, *others, strict=True)
+    calls = tuple(run.call for run in evidence)
     varied = {axis.argument for search in template.searches for axis in search.axes}
     varied |= {search.takes for search in template.searches if search.takes}
     return Searched(
@@ -85,7 +80,7 @@ async def run_search(
             update={
                 "scenario_id": scenario_id(domain, calls),
                 "calls": calls,
-                "words": (*words, *other_words),
+                "words": words,
                 "situation": " ".join([scenario.situation, *asked]),
                 "searched": tuple(sorted(varied)),
             }
@@ -163,8 +158,9 @@ def printed(run: Evidence, output: str) -> float:
 
 def _between(low: float, high: float, generator: random.Random) -> str:
     """Write a number well between two others, as short as it can be and no round one."""
-    start = Decimal(repr(low)) + Decimal(repr(INNER)) * (Decimal(repr(high)) - Decimal(repr(low)))
-    end = Decimal(repr(high)) - Decimal(repr(INNER)) * (Decimal(repr(high)) - Decimal(repr(low)))
+    bottom, top = Decimal(repr(low)), Decimal(repr(high))
+    margin = Decimal(repr(INNER)) * (top - bottom)
+    start, end = bottom + margin, top - margin
     exponent = ceil(log10(high - low)) + 1
     while True:
         first = ceil(start.scaleb(-exponent))
@@ -173,7 +169,3 @@ def _between(low: float, high: float, generator: random.Random) -> str:
         if choices:
             return f"{Decimal(generator.choice(choices)).scaleb(exponent):f}"
         exponent -= 1
-
-
-def _in_words(setting: Mapping[str, JsonValue]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in setting.items())

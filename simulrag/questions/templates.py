@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
@@ -74,30 +74,38 @@ async def draw_templates(
 ) -> Drawn:
     """At most ``count`` templates whose every call the simulator accepts.
 
-    With ``set_up`` their questions state the set-up, whose numbers are the handbook's. Of a reply
-    the good ones are kept; one with fewer good than bad goes back to the model once, by the
-    gateway; ModelError after that.
+    With ``set_up`` their questions state the set-up, whose numbers are the handbook's. Raises
+    ModelError as ``draw_sorted`` does.
     """
     handbook = told_to_writers(simulator, set_up=set_up)
     task = BENCHMARK_TEMPLATES
-    shown: dict[str, Any] = {}
+    shown: dict[str, Any] = {"handbook": handbook}
     if set_up:
         task = task.replying(SetUpTemplates)
         shown["set_up"] = True
 
+    def sort(templates: Sequence[Template]) -> Drawn:
+        return sorted_out(templates, simulator, handbook)
+
+    return await draw_sorted(ask, task, sort, count, **shown)
+
+
+async def draw_sorted(
+    ask: Asker, task: Task, sort: Callable[[Any], Drawn], count: int, **shown: Any
+) -> Drawn:
+    """Ask for ``count`` templates and keep the good ones of the reply, as ``sort`` finds them.
+
+    A reply with fewer good than bad ones goes back to the model once, by the gateway; ModelError
+    after that.
+    """
+
     def check(reply: Any) -> None:
-        good, problems = sorted_out(reply.templates, simulator, handbook)
+        good, problems = sort(reply.templates)
         if 2 * len(good) < len(reply.templates):
             raise ValueError("; ".join(problems))
 
-    completion = await ask.ask(
-        task,
-        check=check,
-        handbook=handbook,
-        count=count,
-        **shown,
-    )
-    good, problems = sorted_out(completion.parsed.templates, simulator, handbook)
+    completion = await ask.ask(task, check=check, count=count, **shown)
+    good, problems = sort(completion.parsed.templates)
     return Drawn(good[:count], problems)
 
 
@@ -350,10 +358,15 @@ def _output_problems(ask: Ask, tool: Tool) -> list[str]:
         known = ", ".join(words)
         wrong = sorted(ask.answers) != sorted(words)
         return [f"output '{ask.output}': answers must be {known}"] if wrong else []
-    kinds = {part.get("type") for part in [schema, *schema.get("anyOf", [])]}
-    if words or not kinds & {"number", "integer"}:
+    if words or not is_number(schema):
         return [f"output '{ask.output}' is not a number"]
     return [f"output '{ask.output}' is a number: leave answers empty"] if ask.answers else []
+
+
+def is_number(schema: Mapping[str, Any]) -> bool:
+    """Tell whether a schema takes a number, perhaps beside other kinds."""
+    kinds = {part.get("type") for part in [schema, *schema.get("anyOf", [])]}
+    return bool(kinds & {"number", "integer"})
 
 
 def _repeats(names: list[str], what: str, done: str) -> list[str]:

@@ -183,22 +183,22 @@ def _given(
     template: Template, scenario: SampledScenario, evidence: tuple[Evidence, ...]
 ) -> dict[str, Any]:
     """What the writer of a question is shown beside its situation and its runs."""
-    asked = [_asked(asked_value(ask, evidence)) for ask in template.asks]
-    if scenario.searched and isinstance(template, SetUpTemplate):
+    asks = json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False)
+    if not isinstance(template, SetUpTemplate):
+        return {"asks": asks}
+    asked = list(filter(None, (_asked(asked_value(ask, evidence)) for ask in template.asks)))
+    if scenario.searched:
         words = [
             f"{ask.words} (run {ask.run}): {shown_by(evidence[ask.run - 1], ask.output)}"
             for ask in template.asks
             if ask.answers
         ]
-        return {"set_up": template.set_up, "results": [*words, *filter(None, asked)]}
-    asks = json.dumps([item.model_dump() for item in template.asks], ensure_ascii=False)
-    if not isinstance(template, SetUpTemplate):
-        return {"asks": asks}
+        return {"set_up": template.set_up, "results": words + asked}
     return {
         "asks": asks,
         "set_up": template.set_up,
         "beyond": list(template.beyond),
-        "asked": [text for text in asked if text],
+        "asked": asked,
     }
 
 
