@@ -35,7 +35,7 @@ NO_BOUNDARY = "the simulator boundary was not asked"
 class BudgetedMethod:
     """One line of the table before anything is measured.
 
-    ``chosen``: the indices of the selected claims, for Random those of each seed. ``scores``: what
+    ``chosen``: the indices of the selected claims, those of each seed. ``scores``: what
     the method ranks unverified claims by. ``reason``: why it cannot be measured.
     """
 
@@ -99,10 +99,12 @@ def _plan(
             reason = NO_BOUNDARY
         if pool.partly_verified:
             reason = PARTLY_VERIFIED
-        seeds = settings.random_seeds if method == RANDOM else 1
         scores = stated if method == VERBALIZED else confidence
         for budget in settings.budgets_percent:
-            picks = tuple(chosen(method, budget, settings.seed + seed) for seed in range(seeds))
+            picks = tuple(
+                chosen(method, budget, settings.seed + seed)
+                for seed in range(settings.selection_seeds)
+            )
             yield BudgetedMethod(method, budget, picks, scores, reason if len(pool) else "")
     everything = (chosen(RANDOM, 100, settings.seed),)
     reason = PARTLY_VERIFIED if pool.partly_verified else ""

@@ -32,8 +32,12 @@ class MetricSettings(BaseModel):
     bootstrap: int = Field(
         default=1000, ge=100, le=100_000, description="resamples of scenarios for the intervals"
     )
-    random_seeds: int = Field(
-        default=20, ge=1, le=1000, description="runs that the Random baseline is averaged over"
+    selection_seeds: int = Field(
+        default=20,
+        ge=1,
+        le=1000,
+        description="draws that a selection within a budget is the mean of: of claims for Random, "
+        "of ties for the others",
     )
     seed: int = Field(
         default=20262, ge=0, description="seed of the resamples and of ties in selection"

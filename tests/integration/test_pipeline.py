@@ -23,7 +23,7 @@ from tests.integration.projects import (
 
 pytestmark = pytest.mark.slow
 STAGES = ("benchmark-urban", "answer-urban", "label-urban")
-SMALL = {"metrics.bootstrap": 100, "metrics.random_seeds": 5}
+SMALL = {"metrics.bootstrap": 100, "metrics.selection_seeds": 5}
 
 
 @pytest.fixture(scope="module")

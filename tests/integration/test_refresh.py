@@ -54,7 +54,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, model: LoopbackServer) -> 
             "answer.verbalized": False,
             "answer.beside": [],
             "metrics.bootstrap": 100,
-            "metrics.random_seeds": 2,
+            "metrics.selection_seeds": 2,
             "metrics.further_centralities": [],
         },
     )

@@ -66,7 +66,7 @@ def drawn(
                 if updated:
                     labels.append(label(name, mended, "true"))
             answers.append(answer(name, made))
-    fields = {"budgets_percent": (BUDGET,), "bootstrap": 100, "random_seeds": 5, **changed}
+    fields = {"budgets_percent": (BUDGET,), "bootstrap": 100, "selection_seeds": 5, **changed}
     settings = MetricSettings.model_validate(fields)
     return data_of(answers, labels, settings=settings, scenario_of=scenario_of)
 
@@ -116,7 +116,7 @@ def test_intervals_cover_at_about_the_stated_rate() -> None:
     )
     known = {"no_rag": after(0.0), "all_rag": after(1.0)}
     for trial in range(trials):
-        frame = table(drawn(100 + trial, scenarios=30, random_seeds=1, bootstrap=200))
+        frame = table(drawn(100 + trial, scenarios=30, selection_seeds=1, bootstrap=200))
         for method, metric in covered:
             row = cell(frame, method, metric)
             truth = known[method][metric == "true_share"]

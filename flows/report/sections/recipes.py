@@ -147,7 +147,7 @@ def recipe_table(
         headers=2,
         strong=tuple(at for at, (_, recipe) in enumerate(shown) if recipe.method in OURS),
         best=tuple(_best(shown, ["Domain", "Recipe", *columns])),
-        notes=tuple(_recipe_notes(shown, domains)),
+        notes=tuple(_recipe_notes(shown, domains, every)),
     )
 
 
@@ -168,7 +168,7 @@ def _recipe_columns(every: bool) -> Mapping[str, Callable[[VariantSummary], str]
     return {
         "Calls": plain("calls", 0),
         "Tokens": _tokens,
-        "In turn": plain("chain", 0),
+        **({"In turn": plain("chain", 0)} if every else {}),
         "Runs": plain("simulator_runs", 1),
         "True claims": shown("informativeness", 1),
         "Share true": shown("factuality", 2),
@@ -179,13 +179,14 @@ def _recipe_columns(every: bool) -> Mapping[str, Callable[[VariantSummary], str]
 
 
 def _recipe_notes(
-    shown: Sequence[tuple[DomainTable, VariantSummary]], domains: Sequence[DomainTable]
+    shown: Sequence[tuple[DomainTable, VariantSummary]], domains: Sequence[DomainTable], every: bool
 ) -> Iterator[str]:
     """Say what the columns mean, which answers had no evidence, and why a value is undefined."""
     recipes = [recipe for _, recipe in shown]
     yield (
-        "A question each, of the recipe by itself. Tokens: in and out, thousands. In turn: calls "
-        "that wait for one another. Runs: of the simulator, that the text rests on. Share true: "
+        "A question each, of the recipe by itself. Tokens: in and out, thousands. "
+        + ("In turn: calls that wait for one another. " if every else "")
+        + "Runs: of the simulator, that the text rests on. Share true: "
         "true claims by true and false ones. Undecided: claims that the reference says nothing of. "
         "Asked: the share of what a generated question asks for that a true claim states. Bold: "
         "the best of a domain, and what may be as good: its interval holds that value."

@@ -33,7 +33,7 @@ Measured = dict[tuple[str, int], tuple[dict[str, Floats], int]]
 def claims(data: DomainData) -> Iterator[Measurement]:
     """Measure every method x budget, and UE+SBA against each baseline on the same resamples.
 
-    ``share_spent``: the selected claims by all claims. Random is the mean over its seeds.
+    ``share_spent``: the selected claims by all claims. Every number is the mean over seeds.
     """
     stated: dict[tuple[str, int, str], tuple[dict[str, Floats], int]] = {}
     for centrality, plan in plans_of(data).items() if data.ranks_claims else ():
@@ -145,7 +145,7 @@ def precision_recall(data: DomainData) -> Iterator[Measurement]:
     """Measure precision at 50 recalls (``x``) by method at each budget, none and all verified.
 
     Of the leading variant: the highest threshold that reaches a recall gives its precision, and
-    ``n``, the claims that it keeps. A Random line is its first seed's. Nothing where no claim is
+    ``n``, the claims that it keeps. A line is that of the first seed. Nothing where no claim is
     true, or where the method could not be measured.
     """
     settings = data.settings

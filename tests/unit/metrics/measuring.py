@@ -17,7 +17,7 @@ from simulrag.records import Answer, FinalClaims, Label, Question
 from tests.making import question
 from tests.unit.metrics.synthetic import Study
 
-FAST = MetricSettings(bootstrap=100, random_seeds=3)
+FAST = MetricSettings(bootstrap=100, selection_seeds=3)
 
 
 def data_of(

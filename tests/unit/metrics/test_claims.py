@@ -18,7 +18,7 @@ from tests.unit.metrics.measuring import dicts, measured_study, row
 from tests.unit.metrics.people import given
 from tests.unit.metrics.synthetic import study
 
-FAST = MetricSettings(bootstrap=100, random_seeds=3, budgets_percent=(25, 50))
+FAST = MetricSettings(bootstrap=100, selection_seeds=3, budgets_percent=(25, 50))
 
 
 def measured(answers: list[Answer], labels: list[Label], **more: Any) -> pl.DataFrame:

@@ -55,7 +55,7 @@ def record() -> Answer:
 def table() -> pl.DataFrame:
     done = record()
     labels = [label("q", one.text, "true") for one in done.claims]
-    settings = MetricSettings(budgets_percent=(25, 50), bootstrap=100, random_seeds=3)
+    settings = MetricSettings(budgets_percent=(25, 50), bootstrap=100, selection_seeds=3)
     return measured([done], labels, settings=settings)
 
 
@@ -175,7 +175,7 @@ def default_record(sent: int = 8) -> Answer:
 
 def bill(done: Answer, **more: Any) -> pl.DataFrame:
     """What each way to write the answer would cost by itself."""
-    settings = MetricSettings(budgets_percent=(25,), bootstrap=100, random_seeds=3)
+    settings = MetricSettings(budgets_percent=(25,), bootstrap=100, selection_seeds=3)
     labels = [label("q", one.text, "true") for one in done.claims]
     table = measured([done], labels, settings=settings, **more)
     return select(table, family="method_cost")
@@ -234,7 +234,7 @@ def test_a_claim_that_is_verified_by_itself_is_a_call() -> None:
 def test_a_random_selection_is_the_mean_of_whole_calls_over_its_seeds() -> None:
     done = [default_record(), default_record().model_copy(update={"question_id": "r"})]
     labels = [label(one.question_id, own.text, "true") for one in done for own in one.claims]
-    settings = MetricSettings(budgets_percent=(45,), bootstrap=100, random_seeds=7)
+    settings = MetricSettings(budgets_percent=(45,), bootstrap=100, selection_seeds=7)
     sizes = ClaimsPerCall(verify=14)
     table = measured(done, labels, settings=settings, claims_per_call=sizes)
     lines = select(table, family="method_cost", budget_percent=45, step="verify", metric="calls")
