@@ -6,12 +6,14 @@ stage of dvc.yaml.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
+from simulrag.errors import InputError
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.questions.records import Kind
 
@@ -19,8 +21,16 @@ if TYPE_CHECKING:
     from simulrag.calls import CachePlace
 
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+Name = Annotated[str, Field(pattern=NAME, max_length=100)]
 """Of a domain or a source: it becomes a file's name, and a word of a command in dvc.yaml."""
+
+
+def check_name(name: str, way_on: str) -> None:
+    """Raise InputError for what can be no domain's name; ``way_on`` says what to do then."""
+    if not re.fullmatch(NAME, name) or len(name) > 100:
+        rule = "100 letters, digits, - and _ at most, the first no sign"
+        raise InputError(f"{name!r} can be no domain's name ({rule}); {way_on}")
 
 
 class ParamsSection(BaseModel):

@@ -20,6 +20,7 @@ from flows.cli.output import json_object, look_here
 from flows.files import check_folder, write_records, write_text
 from flows.params import open_project
 from flows.project import find_project
+from flows.sections import check_name
 from simulators.base import Simulator, SimulatorError
 from simulators.conformance import Finding, RecordedRun, some_of
 from simulators.conformance import check as check_simulator
@@ -182,6 +183,7 @@ def import_official(
     imported = {}
     for place in folders:
         name = domain or place.resolve().name
+        check_name(name, "name each folder's by --domain")
         imported[name] = read_published(place, name)
     for name, questions in imported.items():
         file = out or find_project().results.imported(name)

@@ -47,6 +47,7 @@ from simulators.conformance.runs import (
 from simulators.json_schema import JsonShape, described, names_of, text_of
 from simulators.probe import Probed, ProbeTask
 from simulators.registry import load
+from simulators.tied import tied
 
 __all__ = ["Finding", "RecordedRun", "Repeats", "check", "some_of", "verify"]
 PROBE_TIMEOUT_S = 600
@@ -197,7 +198,7 @@ def _times(runs: Sequence[TriedRun]) -> Finding:
 def _probe(task: ProbeTask) -> Probed:
     """Look from a fresh process with another hash seed: the order of a set decides no result."""
     done = subprocess.run(
-        [sys.executable, "-m", "simulators.probe"],
+        tied([sys.executable, "-m", "simulators.probe"]),
         input=json.dumps(asdict(task)),
         capture_output=True,
         text=True,

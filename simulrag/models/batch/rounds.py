@@ -184,7 +184,7 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
     total = ImportedReplies()
     for file in files:
         try:
-            with file.open(encoding="utf-8") as lines:
+            with file.open(encoding="utf-8-sig") as lines:
                 total += take_results(store, lines, file.name)
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}") from None
