@@ -55,7 +55,8 @@ def since(default: Any) -> Any:
     return Field(default=default, exclude_if=lambda value: value == default)
 
 
-Count = Annotated[int, Field(ge=0, le=10**12)]
+_MOST = 10**12
+Count = Annotated[int, Field(ge=0, le=_MOST)]
 """Of calls or tokens. No run has a million million; a file or a server that says so is wrong."""
 
 
@@ -82,8 +83,11 @@ class Usage(Record):
         return self.calls == 0 or self.input_tokens + self.output_tokens > 0
 
     def __add__(self, other: Usage) -> Usage:
+        # A sum of absurd counts ends no run, and can be read again where it was written.
         counts = Usage.model_fields
-        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in counts})
+        return Usage(
+            **{name: min(getattr(self, name) + getattr(other, name), _MOST) for name in counts}
+        )
 
 
 class ToolCall(Record):
