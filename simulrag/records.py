@@ -55,8 +55,7 @@ def since(default: Any) -> Any:
     return Field(default=default, exclude_if=lambda value: value == default)
 
 
-_MOST = 10**12
-Count = Annotated[int, Field(ge=0, le=_MOST)]
+Count = Annotated[int, Field(ge=0, le=10**12)]
 """Of calls or tokens. No run has a million million; a file or a server that says so is wrong."""
 
 
@@ -83,11 +82,8 @@ class Usage(Record):
         return self.calls == 0 or self.input_tokens + self.output_tokens > 0
 
     def __add__(self, other: Usage) -> Usage:
-        # A sum of absurd counts ends no run, and can be read again where it was written.
-        counts = Usage.model_fields
-        return Usage(
-            **{name: min(getattr(self, name) + getattr(other, name), _MOST) for name in counts}
-        )
+        counts = Usage.model_fields  # a sum above their bound could not be read again
+        return Usage(**{n: min(getattr(self, n) + getattr(other, n), 10**12) for n in counts})
 
 
 class ToolCall(Record):
