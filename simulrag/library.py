@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
@@ -24,6 +22,7 @@ from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
+from simulrag.models.live import run_here
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider, model_settings
@@ -214,7 +213,7 @@ def _blocking(
 
     @wraps(work)
     def waited(*args: Given.args, **kwargs: Given.kwargs) -> Found:
-        return _run(work(*args, **kwargs))
+        return run_here(work(*args, **kwargs))
 
     waited.__name__ = waited.__qualname__ = name
     return waited
@@ -360,13 +359,3 @@ def default_cache() -> CachePlace:
                     return parse_place(place, folder)
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "simulrag" / "calls"
-
-
-def _run(work: Coroutine[Any, Any, Found]) -> Found:
-    """Run to the end, also where an event loop runs already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1, thread_name_prefix="simulrag") as thread:
-        return thread.submit(asyncio.run, work).result()

@@ -31,6 +31,7 @@ from simulators.remote.tools import (
     Offered,
     ReplyTooLarge,
     canonical,
+    hidden,
     make_tool,
     outputs_of,
     schemas_of,
@@ -132,7 +133,7 @@ class McpSimulator:
         if result.is_error:
             words = without_secrets(text, self._secrets) or "it does not say why"
             raise RunError(f"{self.name}.{tool} failed: {words}")
-        structured = result.structured_content
+        text, structured = hidden((text, result.structured_content), self._secrets)
         size = len(text) + len(json.dumps(structured))
         if size > self._limits.max_bytes:
             raise ReplyTooLarge(

@@ -127,6 +127,11 @@ class Asker(Protocol):
         ...
 
 
+def encodable(text: str) -> str:
+    """Replace halves of surrogate pairs, which have no UTF-8 form, by question marks."""
+    return text.encode(errors="replace").decode()
+
+
 class Counted:
     """An Asker that sums usage by task, for calls paid now and calls paid before alike."""
 

@@ -16,6 +16,7 @@ import pytest
 
 from simulators.base import RunError
 from simulators.remote.mcp import McpSimulator
+from simulators.remote.tools import hidden
 from simulators.tied import tied
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
@@ -219,3 +220,53 @@ def _runs(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+SECRET = "planted-key-0123456789"
+ECHO = """K = os.environ['GAUGE_KEY']
+TOOL.update(description='Send ' + K, annotations={'title': K})
+TOOL['inputSchema'] = {'type': 'object', 'description': K, 'properties': {
+    'day': {'type': 'string', 'description': 'of ' + K, 'default': K, 'enum': [K, 'one']}}}
+TOOL['outputSchema'] = {'type': 'object', 'properties': {
+    'place': {'type': 'string', 'description': K}}, 'required': ['place']}
+"""
+SAYS = (
+    "K = os.environ['GAUGE_KEY']; "
+    "result = {'content': [{'type': 'text', 'text': 'The key is ' + K}], "
+    "'structuredContent': {'place': K + '!', K: {'deep': [[K], 1.5]}}}; "
+    "print(head + json.dumps(result) + '}', flush=True)"
+)
+
+
+def test_no_result_and_no_description_brings_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUGE_KEY", SECRET)
+    command = mcp_server(tmp_path, SAYS, output="{}\n" + ECHO)
+    file = Path(command[1])
+    told = '"serverInfo": {"name": K, "version": K}, "instructions": "Say " + K'
+    plain = '"serverInfo": {"name": "odd", "version": "1"}'
+    assert plain in file.read_text()
+    file.write_text(file.read_text().replace(plain, told))
+    made = McpSimulator(command, environment=["GAUGE_KEY"])
+    outputs = made.run("gauge", {"day": "one"}, 0)
+    said = f"{made.handbook()} {made.tools} {made._identity} {outputs}"
+    made.close()
+    assert SECRET not in said
+    assert outputs["evidence_text"] == "The key is ***"
+    assert outputs["place"] == "***!"
+    assert outputs["***"] == {"deep": [["***"], 1.5]}
+    assert "Send ***" in said
+
+
+@pytest.mark.parametrize(
+    ("value", "secret", "shown"),
+    [
+        ("at /root or 1", "1", "at /root or 1"),  # no key: a result's own words
+        ({"a": [SECRET, 7, None, True]}, SECRET, {"a": ["***", 7, None, True]}),
+        ((SECRET * 2, ""), SECRET, ["******", ""]),
+        (12345678, "12345678", 12345678),
+    ],
+)
+def test_what_is_hidden(value: object, secret: str, shown: object) -> None:
+    assert hidden(value, ["", secret]) == shown
