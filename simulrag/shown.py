@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -210,10 +210,13 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
     return pl.DataFrame(claim_rows(answer), schema)
 
 
-def as_html(answer: Answer, about: str, *, given: bool = False) -> str:
+def as_html(
+    answer: Answer, about: str, *, given: bool = False, colours: Mapping[str, str] = COLOURS
+) -> str:
     """Write the text with its marks, what has no place in it, the claims and the evidence, as HTML.
 
-    ``about``: a line on what it took. ``given``: a text of somebody's.
+    ``about``: a line on what it took. ``given``: a text of somebody's. ``colours``: as COLOURS, of
+    the page that it stands on.
     """
     statements = answer.final.statements
     return _template().render(
@@ -226,7 +229,7 @@ def as_html(answer: Answer, about: str, *, given: bool = False) -> str:
         left_out=left_out(answer),
         rows=[] if is_marked(answer) else claim_rows(answer),
         standings=STANDINGS,
-        colours=COLOURS,
+        colours=colours,
         titles=(NO_PLACE, LEFT_OUT),
         told=statement_words,
         run_words=run_words,

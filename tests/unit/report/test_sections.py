@@ -112,7 +112,7 @@ def both() -> ReportedRun:
 
 
 def recipe_tables(run: ReportedRun) -> dict[str, Table]:
-    return {one.name: one for one in tables(run, "overview")}
+    return {one.name: one for one in tables(run, "ways")}
 
 
 def column(table: Table, name: str) -> dict[str, str]:
@@ -142,14 +142,13 @@ def test_one_published_domain_is_not_pooled_and_alone_it_leads() -> None:
 
 def test_that_evidence_was_looked_up_leads_where_it_holds_for_all() -> None:
     def place(run: ReportedRun) -> tuple[int, int]:
-        blocks = list(overview.blocks(run))
-        warned = [isinstance(one, Text) and one.role == "warning" for one in blocks]
-        return warned.index(True), [isinstance(one, Table) for one in blocks].index(True)
+        roles = [one.role for one in overview.blocks(run) if isinstance(one, Text)]
+        return roles.index("warning"), roles.index("finding")
 
-    warning, table = place(run_of(DomainTable.of("urban", looked_up("urban"))))
-    assert warning < table
-    warning, table = place(both())
-    assert table < warning
+    warning, finding = place(run_of(DomainTable.of("urban", looked_up("urban"))))
+    assert warning < finding
+    warning, finding = place(both())
+    assert finding < warning
 
 
 @pytest.mark.parametrize(
