@@ -14,7 +14,7 @@ from simulators.registry import missing
 from simulrag.errors import EnvironmentFault
 from simulrag.marks import stretches
 from simulrag.method.recipes import MARKED
-from simulrag.records import Answer, MissingPoint, Standing, Statement, claim_hash
+from simulrag.records import Answer, Evidence, MissingPoint, Standing, Statement, claim_hash
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,6 +168,25 @@ def left_out(answer: Answer) -> tuple[MissingPoint, ...]:
     return () if any(item.standing == "added" for item in final.statements) else audit.missing
 
 
+_READ_IN = {"_mg": ("kg", 1e-6), "_ml": ("l", 1e-3)}
+"""By the end of an output's name, which is its unit: the unit that people read large values in."""
+_LARGE = 1000
+
+
+def readable(evidence: Evidence) -> str:
+    """Repeat a run's large outputs in units that people read: "co2 35.8 kg"; "" without any.
+
+    Models are not shown it.
+    """
+    said = [
+        f"{name.removesuffix(end)} {value * factor:.3g} {unit}"
+        for name, value in evidence.outputs.items()
+        for end, (unit, factor) in _READ_IN.items()
+        if name.endswith(end) and isinstance(value, int | float) and abs(value) >= _LARGE
+    ]
+    return f"In other units: {', '.join(said)}." if said else ""
+
+
 def claim_rows(answer: Answer) -> list[dict[str, Any]]:
     """Make a row a claim, with the columns of ``claims_frame``."""
     selected, kept = set(answer.final.selected), set(answer.final.kept)
@@ -233,6 +252,7 @@ def as_html(
         titles=(NO_PLACE, LEFT_OUT),
         told=statement_words,
         run_words=run_words,
+        readable=readable,
         # A notebook holds several answers, whose runs are not the same.
         key=claim_hash(f"{answer.question_id} {answer.text}")[:8],
     )

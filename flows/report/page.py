@@ -44,31 +44,30 @@ def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None
     index: list[dict[str, Any]] = []
     example = _Example()
     packed = list(blocks(_noted(traced, run.settings.centrality, index, example)))
+    counts = [sum(one.count(name) for one in run.domains) for name in ("completed", "questions")]
+    both = {
+        "run": run,
+        "counts": counts,
+        "css": Markup(_asset("report.css")),  # noqa: S704 - our own file
+        "pages": (path.name, METHODS_PAGE),
+    }
+    scripts = [Markup(_asset(name)) for name in _SCRIPTS]  # noqa: S704 - our own files
     template = _template()
     first = template.render(
-        run=run,
+        **both,
         asked={domain.name for domain in run.domains},
         above=[(section, groups) for section, groups in grouped if section in FIRST],
         below=[(section, groups) for section, groups in grouped if section in BELOW],
         example=example.traced,
-        css=Markup(_asset("report.css")),  # noqa: S704 - our own file
-        scripts=[Markup(_asset(name)) for name in _SCRIPTS],  # noqa: S704 - our own files
+        scripts=scripts,
         blocks=packed,
         block_size=BLOCK,
         index=Markup(script_json(index)),  # noqa: S704 - escaped
         standings=dict.fromkeys(standing for entry in index for standing in entry["standings"]),
-        pages=(path.name, METHODS_PAGE),
     )
     write_text(path, first)
-    second = template.render(
-        run=run,
-        asked=set(),
-        above=[(section, groups) for section, groups in grouped if section not in FIRST + BELOW],
-        below=[],
-        css=Markup(_asset("report.css")),  # noqa: S704 - our own file
-        scripts=[Markup(_asset(_SCRIPTS[0]))],  # noqa: S704 - our own file
-        pages=(path.name, METHODS_PAGE),
-    )
+    rest = [(section, groups) for section, groups in grouped if section not in FIRST + BELOW]
+    second = template.render(**both, asked=set(), above=rest, below=[], scripts=scripts[:1])
     write_text(path.with_name(METHODS_PAGE), second)
     for _, parts in shown:
         _write_files(path.parent, parts)

@@ -328,6 +328,7 @@
 
   const run = (item, ...before) => make(
     "div", "block", ...before, make("code", "", `${item.call}(${item.arguments}) seed ${item.seed}`), "\n", item.text,
+    item.readable ? make("span", "small", "\n" + item.readable) : null,
   );
   const runs = (data) => data.evidence.map((item) => run(item));
 

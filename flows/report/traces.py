@@ -20,7 +20,16 @@ from simulrag.records import (
     Question,
     claim_hash,
 )
-from simulrag.shown import LEFT_OUT, NO_PLACE, STANDINGS, is_marked, left_out, legend, pieces
+from simulrag.shown import (
+    LEFT_OUT,
+    NO_PLACE,
+    STANDINGS,
+    is_marked,
+    left_out,
+    legend,
+    pieces,
+    readable,
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,7 @@ def trace(traced: Traced, centrality: str) -> dict[str, Any]:
                 "arguments": json.dumps(item.call.arguments, sort_keys=True, ensure_ascii=False),
                 "seed": item.seed,
                 "text": item.text,
+                "readable": readable(item),
             }
             for item in (retrieval.evidence if retrieval is not None else ())
         ],

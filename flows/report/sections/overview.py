@@ -17,21 +17,20 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     for domain in run.domains:
         if words := domain.little_checked(run.min_coverage):
             yield Text(f"{words}.", "warning", domain.title)
-    warnings = list(_warnings(run))
     if not run.own_and_published[1]:  # it holds for all that is shown
-        yield from warnings
+        yield from _warnings(run)
     findings = list(recipes.meaning(run))
     if findings:
         yield Text(_lead(run), "lead")
         yield from (Text(line, "finding") for line in findings)
     else:
         yield Text("No question was answered, so nothing can be said.", "finding")
-    if run.own_and_published[1]:
-        yield from warnings
 
 
 def sources(run: ReportedRun) -> Iterator[Block]:
     """Show where the numbers come from: models, recorded calls, coverage, short names."""
+    if run.own_and_published[1]:
+        yield from _warnings(run)
     yield Text(
         f"Brackets hold 95 % intervals from {run.settings.bootstrap} resamples of scenarios."
     )

@@ -42,6 +42,7 @@ _MARKS = {
     "not_run": "a run could decide it, none was made",
     "wrong": "by runs, and not mended",
 }
+_LABELS = ("true", "false", "undecided", "unlabelled")
 _QUALITY_COLUMNS = {
     "True claims": "informativeness",
     "Share true": "factuality",
@@ -315,23 +316,22 @@ def _worth(recipes: Sequence[VariantSummary]) -> Iterator[str]:
 
 def _relied_on(own: Sequence[DomainTable]) -> Iterator[str]:
     """Tell how many marked statements are true, and how many nobody can decide here."""
-    counts = {principal: [0.0, 0.0] for principal in (True, False)}
-    marks: list[str] = []
-    undecided = 0.0
+    marks: set[str] = set()
+    true, decided, undecided, total = 0.0, 0, 0.0, 0.0
     for domain in own:
         for standing, by_metric in _standings(domain).items():
-            marks += [standing] if standing in PRINCIPAL and standing not in marks else []
-            counts[standing in PRINCIPAL][0] += by_metric["true"].value or 0
-            counts[standing in PRINCIPAL][1] += by_metric["true_share"].n or 0
             undecided += by_metric["undecided"].value or 0
-    (true, decided), (other_true, other) = counts[True], counts[False]
+            total += sum(by_metric[name].value or 0 for name in _LABELS)
+            if standing in PRINCIPAL:
+                marks.add(standing)
+                true += by_metric["true"].value or 0
+                decided += by_metric["true_share"].n or 0
     if decided:
-        rest = f", of its other statements {other_true:.0f} of {other:.0f}" if other else ""
         *most, last = sorted(marks, key=PRINCIPAL.index)
         told = f"{', '.join(most)} or {last}" if most else last
         yield (
-            f"Of the statements that the answer marks {told}, {true:.0f} of {decided:.0f} are "
-            f"true{rest}. The reference cannot decide {undecided:.0f} more. "
+            f"Of the statements that the answer marks {told}, {true:.0f} of {decided} are "
+            f"true. The reference cannot decide {undecided:.0f} of all {total:.0f} statements. "
             "RAG marks nothing: its reader trusts all or none."
         )
 
