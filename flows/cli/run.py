@@ -21,6 +21,14 @@ from flows.running.runner import execute
 from flows.stages import stage_names, stage_of
 from simulrag.errors import BudgetMissing, InputError
 
+AsPublished = Annotated[
+    bool,
+    typer.Option(
+        "--as-published",
+        help="With --benchmark: by the paper's method alone, whatever answer.method says.",
+    ),
+]
+
 app = typer.Typer()
 
 
@@ -43,16 +51,17 @@ def run(
     ] = None,
     limit: Limit = None,
     seed: Seed = 0,
+    as_published: AsPublished = False,
 ) -> None:
     """Run the pipeline (`dvc repro --keep-going`); show the table."""
     project = find_project()
     if benchmark is None:
-        if out or limit:
-            raise InputError("--out and --limit go with --benchmark FOLDER")
+        if out or limit or as_published:
+            raise InputError("--out, --limit and --as-published go with --benchmark FOLDER")
         raise typer.Exit(run_pipeline(project, targets or []))
     if targets:
         raise InputError("--benchmark runs all that its questions need: name no stages with it")
-    questions = imported(benchmark, limit, seed)
+    questions = imported(benchmark, limit, seed, as_published=as_published)
     raise typer.Exit(run_imported(project, questions, out or project.runs(benchmark)))
 
 
@@ -109,16 +118,23 @@ def plan(
     ] = None,
     limit: Limit = None,
     seed: Seed = 0,
+    as_published: AsPublished = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="With --benchmark: count every question, not 50 of each domain."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """State calls, tokens, money and time of what is to be done."""
     project = find_project()
     if benchmark is not None:
-        questions = imported(benchmark, limit, seed)
-        show_plan(project, as_json, questions, Results(project.runs(benchmark)))
+        questions = imported(benchmark, limit, seed, as_published=as_published)
+        show_plan(project, as_json, questions, Results(project.runs(benchmark)), exact=exact)
         return
-    if limit is not None:
-        raise InputError("--limit draws from the files of --benchmark: name their folder")
+    if limit is not None or as_published or exact:
+        raise InputError("--limit, --as-published and --exact go with --benchmark FOLDER")
     show_plan(project, as_json)
 
 
