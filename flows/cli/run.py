@@ -110,6 +110,37 @@ def table(
     show_table(project, params, project.results, every=every)
 
 
+@app.command(epilog="Example: simulrag figure calls --out calls.pdf --results data/runs/imported")
+def figure(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="calls: share of true claims against calls; claims: AUROC against the budget."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The file: .pdf, .svg or .png.")],
+    results: Annotated[
+        Path | None,
+        typer.Option(help="The folder of `run --benchmark` (default: the pipeline's data)."),
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", "-d", help="A panel of it; again for more (default: all)."),
+    ] = None,
+) -> None:
+    """Draw a figure for a paper, a panel a domain."""
+    from flows.report.drawing import draw  # with polars
+    from flows.report.run import ReportedRun, read_domains
+
+    project, params = open_project()
+    place = Results(results) if results else project.results
+    there = [path.stem for path in sorted(place.metrics.glob("*.json"))]  # no room writes one
+    asked = domain or [name for name in params.domains if name in there] or there
+    run = ReportedRun(params.metrics, read_domains(place.metrics, asked))
+    draw(name, run, out)
+    typer.echo(f"{out}: {', '.join(asked)}")
+
+
 @app.command()
 def plan(
     benchmark: Annotated[
