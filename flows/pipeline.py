@@ -17,7 +17,7 @@ import tempfile
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -188,12 +188,21 @@ class Imported:
     """The files by domain, and of how many of each one's questions (``limit`` None: all).
 
     ``stages``: what is done of each domain, in this order; the report is of all domains.
+    ``as_published``: by the paper's method, see ``MethodSettings.as_published``.
     """
 
     stages: ClassVar = ("answer", "label", "metrics")
     files: Mapping[str, Path]
     limit: int | None = None
     seed: int = 0
+    as_published: bool = False
+
+    def sampled(self, most: int) -> tuple[Imported, dict[str, float]]:
+        """Take at most so many questions a domain: them, and how many times as many there are."""
+        found = {name: len(read_questions(file)) for name, file in self.files.items()}
+        asked = {name: min(count, self.limit or count) for name, count in found.items()}
+        times = {name: count / min(count, most) for name, count in asked.items() if count}
+        return replace(self, limit=min(most, self.limit or most)), times
 
     def placed(self, project: Project, params: Params, place: Results) -> Params:
         """Write the questions into ``place``; the parameters of a run over them alone.
@@ -215,13 +224,16 @@ class Imported:
                 write_bytes(file := place.imported(domain), content.removeprefix(BOM_UTF8))
             settings: dict[str, JsonValue] = {"benchmark": str(file.resolve()), "domain": domain}
             choices[domain] = SimulatorChoice(name="replay", settings=settings)
-        params = params.model_copy(update={"domains": list(self.files), "simulators": choices})
+        changed: dict[str, Any] = {"domains": list(self.files), "simulators": choices}
+        if self.as_published:
+            changed["answer"] = params.answer.as_published()
+        params = params.model_copy(update=changed)
         for domain in self.files:
             params.load_simulator(domain, project.root)
         return params
 
 
-def imported(folder: Path, limit: int | None, seed: int) -> Imported:
+def imported(folder: Path, limit: int | None, seed: int, *, as_published: bool = False) -> Imported:
     """Return the question files of a folder, ``DOMAIN.jsonl``.
 
     Raises InputError where there is none.
@@ -234,7 +246,7 @@ def imported(folder: Path, limit: int | None, seed: int) -> Imported:
         )
     for name in files:
         check_name(name, f"rename {folder / name}.jsonl")
-    return Imported(files, limit, seed)
+    return Imported(files, limit, seed, as_published)
 
 
 OUTCOMES = "SIMULRAG_OUTCOMES"

@@ -44,6 +44,7 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
     (LOOK, "flows.cli.run"): {
         "table": "Show what each way to write an answer costs and is worth, from the last run's "
         "metrics.",
+        "figure": "Draw a figure for a paper, a panel a domain.",
     },
     (LOOK, "flows.cli.services"): {
         "ui": "Start Prefect's UI in the background, to watch stages.",

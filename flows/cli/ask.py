@@ -50,6 +50,7 @@ from simulrag.shown import (
     left_out,
     legend,
     pieces,
+    readable,
     run_words,
     statement_words,
     unverified,
@@ -250,7 +251,8 @@ def simulate(
     params = params.with_registered(domain)
     simulator = params.load_simulator(domain, project.root)
     evidence, hit = simulate_tool(project, params, domain, simulator, tool, given, seed)
-    show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, evidence.text)
+    lines = [evidence.text, *filter(None, [readable(evidence)])]
+    show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, *lines)
 
 
 @app.command()
@@ -315,6 +317,8 @@ def show_answer(
         call = f"{item.simulator}.{item.call.tool} {item.call.arguments}"
         console.print(Text.assemble((f"\nRun {number}: ", "bold"), call))
         console.print(Text(item.text))
+        if words := readable(item):
+            console.print(Text(words, style="dim"))
 
 
 def _marked(answer: Answer) -> Text:

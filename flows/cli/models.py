@@ -12,10 +12,12 @@ from flows.cli.output import Endpoint, Free, Json, KeyEnv, show
 from flows.files import write_text
 from flows.params import check_params, load_params
 from flows.params_file import changed
-from flows.plan import make_plan, plan_text
+from flows.plan import make_plan
+from flows.planned import sum_text
 from flows.project import Project, find_project
 from flows.running.bench import located
 from flows.sections import Operations
+from flows.watch.tracking import duration
 from simulrag.calls import CallCache
 from simulrag.errors import ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
 from simulrag.method.verification import VERBALIZED
@@ -87,9 +89,9 @@ def use(
     for place, writer in kept.items():
         named = "" if writer is None else f"{writer.provider}: {writer.model}"
         typer.echo(f"{place} stays {named}, whose questions these are (--for-benchmark: new ones).")
-    if not for_benchmark:
-        typer.echo("Other questions stay as they are (llm.benchmark; or --for-benchmark).")
-    typer.echo(f"What `simulrag run` will cost:\n{plan_text(planned)}")
+    takes = f"; about {duration(planned.seconds)}" if planned.measured else ""
+    typer.echo(f"`simulrag run`: {sum_text(planned.tasks)}{takes}")
+    typer.echo("Details: `simulrag plan`. New questions too: --for-benchmark.")
     if provider.key_variable is not None and not provider.key_is_set:
         typer.echo(f"{provider.key_variable} is not set here; it is to hold the key")
     if provider.paid and not params.operations.budget.given:

@@ -124,6 +124,10 @@ class MethodSettings(BaseModel):
             raise ValueError("a budget is named twice")
         return tuple(sorted(budgets))
 
+    def as_published(self) -> MethodSettings:
+        """Set the paper's method alone, with what it is compared with: closed book and RAG."""
+        return self.model_copy(update={"method": "paper", "beside": ("rag",)})
+
     def for_one_question(self, budget_percent: float = 100.0) -> MethodSettings:
         """Set for a question asked by itself: what the budget buys is verified, none compared.
 
