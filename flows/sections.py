@@ -174,7 +174,7 @@ class Operations(ParamsSection):
     )
     mode: Literal["normal", "replay", "refresh", "deferred"] = Field(
         description="normal; replay (a miss is an error); refresh (call again and overwrite); "
-        "deferred (a miss waits for a batch, see docs/what-it-costs.md)"
+        "deferred (a miss waits for a batch, see docs/bring-your-own-model.md)"
     )
     concurrency: int = Field(ge=1, le=4096, description="model calls in flight")
     simulator_workers: int = Field(ge=1, le=1024, description="simulator runs at a time")
