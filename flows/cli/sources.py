@@ -38,8 +38,8 @@ app.add_typer(library_app, name="library")
 
 STARTER = {
     "pyproject.toml": "pyproject.toml",
-    "__init__.py": "{name}/__init__.py",
-    "simulator.py": "{name}/simulator.py",
+    "__init__.py": "src/{name}/__init__.py",
+    "simulator.py": "src/{name}/simulator.py",
     "test_starter.py": "test_{name}.py",
 }
 """The files of simulators/starter, and where they lie in a package of that name."""
@@ -69,7 +69,8 @@ def new(
         write_text(file, re.sub("|".join(words), lambda match: words[match[0]], text))
         typer.echo(file)
     typer.echo(
-        f"\nIt simulates a reservoir; put your own model into {name}/{name}/simulator.py. Then:\n\n"
+        "\nIt simulates a reservoir; put your own model into "
+        f"{name}/src/{name}/simulator.py. Then:\n\n"
         f"  pip install -e {name}\n"
         f"  simulrag simulators check {name}\n\n"
         f"and in params.yaml '{name}' under domains, '{name}: {{name: {name}}}' under simulators."
