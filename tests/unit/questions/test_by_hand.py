@@ -19,10 +19,6 @@ from simulrag.questions.scenarios import scenario_stream
 
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = (ROOT / "docs" / "bring-your-own-simulator.md").read_text(encoding="utf-8")
-# Until the page names the starter's tools as they are now.
-GUIDE = GUIDE.replace("tool: draw_down", "tool: run_scenario").replace(
-    "tool: storage", "tool: run_for_days"
-)
 FILE = Path("mine.yaml")
 
 
