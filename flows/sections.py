@@ -143,7 +143,7 @@ class RefreshBudget(ParamsSection):
 
 
 class RefreshParams(ParamsSection):
-    """Scheduled refreshes; see docs/schedule.md."""
+    """Scheduled refreshes; see docs/operate.md."""
 
     cron: str = Field(default="0 3 * * 1", description="when a period begins, as five cron fields")
     timezone: str = Field(default="UTC", description="the time zone of cron, by its IANA name")
