@@ -92,7 +92,7 @@ def check(
         str | None, typer.Option("--settings", help="Its settings, as JSON; a domain has its own.")
     ] = None,
 ) -> None:
-    """Try a simulator without any model and list what was seen; exit 1 where something fails."""
+    """Check a simulator without a model, and list the findings; exit 1 if one fails."""
     look_here(name)
     name, own = _of_domain(name)
     given = own if settings is None else json_object(settings, "--settings", '{"members": 20}')
@@ -117,7 +117,7 @@ def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
 
 @simulators_app.command("verify")
 def verify() -> None:
-    """Make a few recorded runs of each domain again, on this machine's engines, and compare."""
+    """Repeat a few recorded runs of each domain on this machine, and compare."""
     from flows.recording import stored_runs  # with polars
 
     project, params = open_project()
@@ -172,8 +172,8 @@ def import_official(
 ) -> None:
     """Import published benchmark folders as questions.
 
-    A domain's folder holds questions.json and simulator_evidence.json; or it lies as in the
-    authors' repository, with the evidence in cache/DOMAIN beside it.
+    A domain's folder has questions.json and simulator_evidence.json, or the layout of the authors'
+    repository (evidence in cache/DOMAIN beside it).
     """
     folders = [folder]
     if not (folder / QUESTIONS).is_file():
