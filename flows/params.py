@@ -55,15 +55,16 @@ class Params(ParamsSection):
     A stage reads the sections that it declares and no others; a test compares.
     """
 
-    domains: list[Name] = Field(min_length=1, description="domains that the pipeline runs")
+    domains: list[Name] = Field(min_length=1, description="domains of the pipeline")
     simulators: dict[Name, SimulatorChoice] = Field(
-        description="by domain: its simulator (name, settings, seed), and who writes its questions "
-        "(benchmark_model, templates_file)"
+        description="by domain: its simulator (name, settings, seed), the writer of its "
+        "questions (benchmark_model, templates_file), and its own values of the "
+        "sections benchmark and answer"
     )
     prompts: str | None = Field(
         default=None,
         pattern=r"^[a-z0-9_-]+$",
-        description="a folder of prompts/ whose templates override those beside it by name",
+        description="a folder in prompts/ whose templates replace those of the same name",
     )
     llm: LlmParams
     benchmark: BenchmarkParams

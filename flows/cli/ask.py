@@ -122,10 +122,10 @@ def ask(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show a question's stored answer, or answer it anew.
+    """Show the stored answer to a question, or answer it.
 
-    A question of the benchmark has one (`simulrag questions`), of each --method and --budget that
-    the run wrote; any other needs --model.
+    Questions of the benchmark (`simulrag questions`) have a stored answer for each --method and
+    --budget of the run. Other questions need --model.
     """
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
@@ -182,9 +182,9 @@ def check(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check a text of anybody's, statement by statement, by runs made for what it claims.
+    """Check a text against a simulator, statement by statement.
 
-    Exit code 3 where a statement is wrong; what no run decides is no fault.
+    Exit code 3 if a statement is wrong. A statement that no run decides is no error.
     """
     chosen = chosen_model(model, endpoint, key_env, free=free)
     project, params = open_project()
@@ -218,7 +218,7 @@ def questions(
     full: Annotated[bool, typer.Option("--full", help="Whole questions, not a line each.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the questions of the benchmark, to ask."""
+    """List the questions of the benchmark."""
     project, params = open_project()
     if domain is not None:
         params.simulator(domain)
@@ -257,7 +257,7 @@ def simulate(
 
 @app.command()
 def handbook(domain: DomainArgument) -> None:
-    """Print the handbook that models are shown."""
+    """Print the handbook that models read."""
     look_here(domain)
     project, params = open_project()
     params = params.with_registered(domain)

@@ -56,10 +56,10 @@ def use(
         typer.Option("--for-benchmark", help="Draw new questions with it too (llm.benchmark)."),
     ] = False,
 ) -> None:
-    """Put a model of your own into params.yaml.
+    """Write a model of your own into params.yaml.
 
-    It writes llm.answer and llm.judge, and benchmark_model of domains that no recording holds
-    questions of; it says what a run will cost.
+    It sets llm.answer and llm.judge, and benchmark_model of domains without recorded questions, and
+    states the cost of a run.
     """
     project = find_project()
     settings = model_settings(model, endpoint, key_env=key_env, free=free)
@@ -100,7 +100,7 @@ def use(
 
 @models_app.command("check")
 def check(as_json: Json = False) -> None:
-    """A tiny call to each model: reached, schema kept, seconds; exit 1 where one fails."""
+    """Make a tiny call to each model: reached, schema kept, seconds; exit 1 if one fails."""
     # Each goes the way of every other call (prompt, schema, cache, budget), but is always made: its
     # row is written anew. It is the paid call that needs no budget, since it is asked for by name
     # and takes some hundred tokens; where one is set it keeps to it.

@@ -67,7 +67,7 @@ def run(
 
 @app.command()
 def retry() -> None:
-    """Run stages whose outs hold failures again, then the rest."""
+    """Repeat the stages that have failures, then run the rest."""
     project, params = open_project()
     retry_failed(project, params)
     raise typer.Exit(run_pipeline(project, []))
@@ -88,7 +88,7 @@ def record(
         typer.Option("--accept", help="With --simulators: take outputs that differ from the old."),
     ] = False,
 ) -> None:
-    """Keep the calls of the last run in data/recorded, where the default replays them from."""
+    """Write the calls of the last run to data/recorded, from where the default replays them."""
     from flows.recording import record_calls, record_runs  # with polars
 
     if accept and not simulators:
@@ -105,7 +105,7 @@ def table(
         bool, typer.Option("--all", help="Every way to write an answer, not only some eight.")
     ] = False,
 ) -> None:
-    """Show what each way to write an answer costs and is worth, from the last run's metrics."""
+    """Show the cost and the worth of each method, from the last run's metrics."""
     project, params = open_project()
     show_table(project, params, project.results, every=every)
 
@@ -158,7 +158,7 @@ def plan(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """State calls, tokens, money and time of what is to be done."""
+    """State calls, tokens, money and time of the pending work."""
     project = find_project()
     if benchmark is not None:
         questions = imported(benchmark, limit, seed, as_published=as_published)
@@ -171,7 +171,7 @@ def plan(
 
 @app.command()
 def params(as_json: Json = False) -> None:
-    """Tell what each parameter means, and its value."""
+    """Show the meaning and the value of each parameter."""
     _, params = open_project()
     values = params.model_dump(mode="json")
     rows = []

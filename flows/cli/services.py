@@ -116,7 +116,7 @@ NAME = "refresh"
 
 _YAML = """\
 # Made by `simulrag serve --yaml` from params.yaml (operations.refresh); do not edit it.
-# For a Prefect server and workers of your own; docs/schedule.md says how.
+# For a Prefect server and workers of your own; docs/operate.md says how.
 name: simulrag
 deployments:
   - name: {name}

@@ -39,8 +39,8 @@ app.add_typer(library_app, name="library")
 
 STARTER = {
     "pyproject.toml": "pyproject.toml",
-    "__init__.py": "{name}/__init__.py",
-    "simulator.py": "{name}/simulator.py",
+    "__init__.py": "src/{name}/__init__.py",
+    "simulator.py": "src/{name}/simulator.py",
     "test_starter.py": "test_{name}.py",
 }
 """The files of simulators/starter, and where they lie in a package of that name."""
@@ -70,7 +70,8 @@ def new(
         write_text(file, re.sub("|".join(words), lambda match: words[match[0]], text))
         typer.echo(file)
     typer.echo(
-        f"\nIt simulates a reservoir; put your own model into {name}/{name}/simulator.py. Then:\n\n"
+        "\nIt simulates a reservoir; put your own model into "
+        f"{name}/src/{name}/simulator.py. Then:\n\n"
         f"  pip install -e {name}\n"
         f"  simulrag simulators check {name}\n\n"
         f"and in params.yaml '{name}' under domains, '{name}: {{name: {name}}}' under simulators."
@@ -92,7 +93,7 @@ def check(
         str | None, typer.Option("--settings", help="Its settings, as JSON; a domain has its own.")
     ] = None,
 ) -> None:
-    """Try a simulator without any model and list what was seen; exit 1 where something fails."""
+    """Check a simulator without a model, and list the findings; exit 1 if one fails."""
     look_here(name)
     name, own = _of_domain(name)
     given = own if settings is None else json_object(settings, "--settings", '{"members": 20}')
@@ -117,7 +118,7 @@ def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
 
 @simulators_app.command("verify")
 def verify() -> None:
-    """Make a few recorded runs of each domain again, on this machine's engines, and compare."""
+    """Repeat a few recorded runs of each domain on this machine, and compare."""
     from flows.recording import stored_runs  # with polars
 
     project, params = open_project()
@@ -172,8 +173,8 @@ def import_official(
 ) -> None:
     """Import published benchmark folders as questions.
 
-    A domain's folder holds questions.json and simulator_evidence.json; or it lies as in the
-    authors' repository, with the evidence in cache/DOMAIN beside it.
+    A domain's folder has questions.json and simulator_evidence.json, or the layout of the authors'
+    repository (evidence in cache/DOMAIN beside it).
     """
     folders = [folder]
     if not (folder / QUESTIONS).is_file():

@@ -17,6 +17,7 @@ differ (another SUMO) is far outside of that.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -202,6 +203,7 @@ def _probe(task: ProbeTask) -> Probed:
         input=json.dumps(asdict(task)),
         capture_output=True,
         text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         timeout=PROBE_TIMEOUT_S,
         check=False,
     )

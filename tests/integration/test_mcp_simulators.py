@@ -225,7 +225,7 @@ def test_a_web_service_is_one_by_the_bridge_of_the_documentation(tmp_path: Path)
     pytest.importorskip("fastmcp", reason="the bridge is not installed: pip install fastmcp")
     port = free_port()
     (tmp_path / "rivers.py").write_text(SERVICE)
-    page = (ROOT / "docs/simulators-over-mcp.md").read_text()
+    page = (ROOT / "docs/bring-your-own-simulator.md").read_text()
     (bridge,) = re.findall(r"```python\n(import httpx2\n.*?)```", page, re.S)
     (tmp_path / "bridge.py").write_text(bridge.replace("8801", str(port)))
     with started(port, "-m", "uvicorn", "rivers:app", "--port", str(port), folder=tmp_path):

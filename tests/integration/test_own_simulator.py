@@ -51,11 +51,11 @@ def test_an_installed_simulator_runs_before_it_is_a_domain(
     reservoir.install(tmp_path, monkeypatch, reservoir.source())
     project = copy_project(tmp_path / "project")
     path = os.pathsep.join(map(str, (project, tmp_path)))
-    call = ("draw_down", '{"inflow_m3_per_day": 10000}')
+    call = ("run_scenario", '{"inflow_m3_per_day": 10000}')
     said = simulrag(project, "simulate", "reservoir", *call, check=True, PYTHONPATH=path).stdout
     assert "is 50.0 days." in said
     told = simulrag(project, "handbook", "reservoir", check=True, PYTHONPATH=path).stdout
-    assert "### storage" in told
+    assert "### run_for_days" in told
 
 
 def by_hand(project: Path, path: str, server: LoopbackServer) -> None:

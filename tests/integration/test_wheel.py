@@ -22,10 +22,10 @@ import sys
 from reservoir import Reservoir
 from simulrag import answer
 
-call = "A run of draw_down has inflow_m3_per_day at 20000."
+call = "A run of run_scenario has inflow_m3_per_day at 20000."
 question = f"{call} What is the days until empty here?"
 result = answer(question, simulator=Reservoir(), model=sys.argv[1], cache="calls")
-assert result.text and "Run 1: reservoir.draw_down" in result._repr_html_()
+assert result.text and "Run 1: reservoir.run_scenario" in result._repr_html_()
 print(repr(result))
 """
 TYPED = """
