@@ -163,9 +163,8 @@ class AssistantDesk:
         """One run, through the call cache."""
         params = self._params(domain)
         simulator = self._simulator(params, domain, tool)
-        evidence, hit = asking.simulate_tool(
-            self.project, params, domain, simulator, tool, arguments or {}, seed
-        )
+        source = asking.source_of(self.project, params, domain, simulator)
+        evidence, hit = asking.simulate_tool(source, tool, arguments or {}, seed)
         fields = evidence.model_dump(mode="json") | {"from_cache": hit}
         return ToolResult(evidence.text, fields)
 

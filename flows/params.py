@@ -163,18 +163,6 @@ class Params(ParamsSection):
             return source | {"settings": _located(given, root)}
         return source
 
-    def with_registered(self, name: str) -> Params:
-        """Add an installed simulator or a ``module:Class`` as a domain of its name.
-
-        Where a domain has that name already, it is that domain.
-        """
-        from simulators.registry import names
-
-        if name in self.simulators or not (":" in name or name in names()):
-            return self
-        known = {**self.simulators, name: SimulatorChoice(name=name)}
-        return self.model_copy(update={"simulators": known})
-
     def load_simulator(self, domain: str, root: Path) -> Simulator:
         """Return the simulator of a domain."""
         from simulators.registry import load

@@ -22,6 +22,7 @@ from flows.asking import (
     check_anew,
     find_answer,
     find_question,
+    find_source,
     offered,
     simulate_tool,
 )
@@ -247,10 +248,7 @@ def simulate(
     """Run one tool of a domain's simulator (through the call cache)."""
     given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
     look_here(domain)
-    project, params = open_project()
-    params = params.with_registered(domain)
-    simulator = params.load_simulator(domain, project.root)
-    evidence, hit = simulate_tool(project, params, domain, simulator, tool, given, seed)
+    evidence, hit = simulate_tool(find_source(domain), tool, given, seed)
     lines = [evidence.text, *filter(None, [readable(evidence)])]
     show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, *lines)
 
@@ -259,9 +257,7 @@ def simulate(
 def handbook(domain: DomainArgument) -> None:
     """Print the handbook that models read."""
     look_here(domain)
-    project, params = open_project()
-    params = params.with_registered(domain)
-    typer.echo(params.load_simulator(domain, project.root).handbook())
+    typer.echo(find_source(domain).simulator.handbook())
 
 
 def answer_json(question: str, answer: Answer) -> dict[str, Any]:
