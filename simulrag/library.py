@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import yaml
 from pydantic import Field, ValidationError
 
-from simulators.base import Simulator
+from simulators.base import Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.calls import CachePlace, CallCache, parse_place
-from simulrag.errors import InputError, ModelError, first_problem
+from simulrag.errors import InputError, ModelError, SimulRAGError, first_problem
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.models.budget import open_budget
@@ -209,11 +209,14 @@ async def acheck(
 def _blocking(
     work: Callable[Given, Coroutine[Any, Any, Found]], name: str
 ) -> Callable[Given, Found]:
-    """Make the same function, waited for."""
+    """Make the same function, waited for; its errors are told without how they came about."""
 
     @wraps(work)
     def waited(*args: Given.args, **kwargs: Given.kwargs) -> Found:
-        return run_here(work(*args, **kwargs))
+        try:
+            return run_here(work(*args, **kwargs))
+        except (SimulRAGError, SimulatorError) as error:
+            raise error.with_traceback(None) from None
 
     waited.__name__ = waited.__qualname__ = name
     return waited
