@@ -154,7 +154,8 @@ def _show(findings: list[Finding]) -> None:
     table = Table("", "looked at", "seen", Column("problems", overflow="fold"), show_lines=True)
     for finding in findings:
         mark = "passed" if finding.passed else "FAILED"
-        table.add_row(mark, finding.what, finding.seen, "\n".join(finding.folded))
+        told = [*finding.folded, *(f"note: {note}" for note in finding.notes)]
+        table.add_row(mark, finding.what, finding.seen, "\n".join(told))
     Console().print(table)
 
 
