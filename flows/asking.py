@@ -220,14 +220,23 @@ def answer_anew(
 
 
 def check_anew(
-    project: Project, params: Params, text: str, question: str, domain: str, *, mend: bool
-) -> tuple[Answer, str]:
+    project: Project,
+    params: Params,
+    text: str,
+    question: str,
+    domain: str,
+    *,
+    mend: bool = False,
+) -> ShownAnswer:
     """Return a text checked by runs made for its claims, with words on who checked it.
 
-    Raises InputError as ``check_given`` does, and for a text or a question that is empty.
+    ``question``: what it answers, or a question's id. Raises InputError as ``check_given`` does,
+    and for a text or a question that is empty.
     """
     from simulrag.method.grounded import check_given
 
+    known = find_question(project, params, question, domain)
+    question = known.text if known else question
     simulator = params.load_simulator(domain, project.root)
     asked, given = ask_for(question).model_copy(update={"domain": domain}), text_of(text)
 
@@ -238,7 +247,8 @@ def check_anew(
     answer, stored = _made(project, params, simulator, seed, "check", checked)
     model = params.model("answer")
     by = "by recorded replies of" if model.replay else "now by"
-    return answer, f"checked {by} {model.provider}: {model.model}{stored}"
+    source = f"checked {by} {model.provider}: {model.model}{stored}"
+    return ShownAnswer(question, answer, source, params)
 
 
 def _made(

@@ -30,7 +30,7 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
         "handbook": "Print the handbook that models read.",
     },
     (ASK, "flows.cli.services"): {
-        "mcp": "Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by "
+        "mcp": "Serve ask, check, simulate, handbook and questions to an assistant; read-only by "
         "default.",
     },
     (RUN, "flows.cli.run"): {
