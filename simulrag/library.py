@@ -75,7 +75,10 @@ class AnswerNow(Answer):
     stored_calls: dict[str, int] = Field(default_factory=dict)
 
     def to_frame(self) -> pl.DataFrame:
-        """Frame its claims, a row each: see ``simulrag.shown.claims_frame``."""
+        """Frame its claims, a row each (needs polars: ``pip install polars``).
+
+        See ``simulrag.shown.claims_frame``. Raises EnvironmentFault where polars is not installed.
+        """
         return claims_frame(self)
 
     def __repr__(self) -> str:
@@ -145,7 +148,8 @@ async def aanswer(
 
     The result holds ``text``, ``final`` (with ``statements``), ``claims`` (each with ``before``,
     ``after``, ``confidence``, ``boundary`` and ``verdict``), ``evidence``, ``usage`` and
-    ``stored_calls``; a notebook shows it, and ``to_frame()`` gives its claims as a polars frame.
+    ``stored_calls``; a notebook shows it, and ``to_frame()`` gives its claims as a frame,
+    which needs polars.
 
     Raises SimulRAGError: InputError, EnvironmentFault (no key), BudgetMissing, BudgetSpent,
     ModelError or CacheError, and SimulatorError of ``simulators.base`` for a simulator that is not

@@ -57,6 +57,7 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
     (SOURCES, "flows.cli.sources"): {
         "import-official": "Import published benchmark folders as questions.",
         "simulators": "Simulators: of this project, and yours.",
+        "domains": "Choose the domains that run, in every list of params.yaml.",
         "library": "Documents as evidence.",
     },
     (LABELS, "flows.cli.label"): {"label": "Labels by people, which override the judge's."},
