@@ -220,13 +220,7 @@ def answer_anew(
 
 
 def check_anew(
-    project: Project,
-    params: Params,
-    text: str,
-    question: str,
-    domain: str,
-    *,
-    mend: bool = False,
+    project: Project, params: Params, text: str, question: str, domain: str, *, mend: bool
 ) -> ShownAnswer:
     """Return a text checked by runs made for its claims, with words on who checked it.
 
@@ -310,9 +304,8 @@ def find_source(name: str) -> Source:
 
 def source_of(project: Project, params: Params, domain: str, simulator: Simulator) -> Source:
     """Return a domain's simulator with what the project says of its runs."""
-    operations = params.operations
-    place = operations.place(project.root)
-    return Source(simulator, params.simulator(domain).seed, place, operations.mode)
+    place = params.operations.place(project.root)
+    return Source(simulator, params.simulator(domain).seed, place, params.operations.mode)
 
 
 def simulate_tool(

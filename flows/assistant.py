@@ -189,7 +189,7 @@ class AssistantDesk:
             params = params.answering(model_settings(self.model))
         self._simulator(params, domain)  # refused where it is somebody else's
         try:
-            given = asking.check_anew(self.project, params, text, question, domain)
+            given = asking.check_anew(self.project, params, text, question, domain, mend=False)
         except NotStored as error:
             raise error if self.allowed else refused from None
         answer = given.answer

@@ -149,7 +149,8 @@ def test_a_run_may_refuse_in_words_what_no_range_can_say(
 ) -> None:
     ours = ("import (\n", "import (\n    ArgumentError,\n")
     example = (
-        "    def examples(self):\n        return {{'run_scenario': [{{'inflow_m3_per_day': {}}}]}}\n\n"
+        "    def examples(self):\n"
+        "        return {{'run_scenario': [{{'inflow_m3_per_day': {}}}]}}\n\n"
     )
     handbook = "    def handbook"
     for inflow, problems in ((1e4, 0), (1e6, 1)):
