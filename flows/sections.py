@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -42,21 +42,18 @@ class ParamsSection(BaseModel):
 class RoomSection(ParamsSection):
     """Base of the sections that rooms bring: of ``domains``, those that it runs over."""
 
+    listed: ClassVar[str] = "domains"
+    """The field that lists what the room's stages run over."""
+
     @property
     def own_items(self) -> Collection[str]:
-        """What the room's stages may run over that is no domain."""
+        """What they may run over that is no domain."""
         return ()
 
-    def misfit(self, domains: Sequence[str]) -> str | None:
-        """Say what does not fit the domains that run."""
-        others = [name for name in getattr(self, "domains", ()) if name not in domains]
-        if not others:
-            return None
-        are, them = ("is", "it") if len(others) == 1 else ("are", "them")
-        return (
-            f"domains: {', '.join(map(repr, others))} {are} not among the domains that run: "
-            f"{', '.join(domains)}; take {them} out there too, or run {them}"
-        )
+    def outside(self, domains: Sequence[str]) -> list[str]:
+        """List what it names that neither runs nor is its own."""
+        known = (*domains, *(self.own_items or ()))
+        return [name for name in getattr(self, self.listed, None) or () if name not in known]
 
 
 class SimulatorChoice(ParamsSection):

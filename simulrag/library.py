@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import yaml
 from pydantic import Field, ValidationError
 
-from simulators.base import Simulator
+from simulators.base import Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.calls import CachePlace, CallCache, parse_place
-from simulrag.errors import InputError, ModelError, first_problem
+from simulrag.errors import InputError, ModelError, SimulRAGError, first_problem
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.models.budget import open_budget
@@ -75,7 +75,10 @@ class AnswerNow(Answer):
     stored_calls: dict[str, int] = Field(default_factory=dict)
 
     def to_frame(self) -> pl.DataFrame:
-        """Frame its claims, a row each: see ``simulrag.shown.claims_frame``."""
+        """Frame its claims, a row each (needs polars: ``pip install polars``).
+
+        See ``simulrag.shown.claims_frame``. Raises EnvironmentFault where polars is not installed.
+        """
         return claims_frame(self)
 
     def __repr__(self) -> str:
@@ -145,7 +148,8 @@ async def aanswer(
 
     The result holds ``text``, ``final`` (with ``statements``), ``claims`` (each with ``before``,
     ``after``, ``confidence``, ``boundary`` and ``verdict``), ``evidence``, ``usage`` and
-    ``stored_calls``; a notebook shows it, and ``to_frame()`` gives its claims as a polars frame.
+    ``stored_calls``; a notebook shows it, and ``to_frame()`` gives its claims as a frame,
+    which needs polars.
 
     Raises SimulRAGError: InputError, EnvironmentFault (no key), BudgetMissing, BudgetSpent,
     ModelError or CacheError, and SimulatorError of ``simulators.base`` for a simulator that is not
@@ -209,11 +213,14 @@ async def acheck(
 def _blocking(
     work: Callable[Given, Coroutine[Any, Any, Found]], name: str
 ) -> Callable[Given, Found]:
-    """Make the same function, waited for."""
+    """Make the same function, waited for; its errors are told without how they came about."""
 
     @wraps(work)
     def waited(*args: Given.args, **kwargs: Given.kwargs) -> Found:
-        return run_here(work(*args, **kwargs))
+        try:
+            return run_here(work(*args, **kwargs))
+        except (SimulRAGError, SimulatorError) as error:
+            raise error.with_traceback(None) from None
 
     waited.__name__ = waited.__qualname__ = name
     return waited

@@ -30,7 +30,7 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
         "handbook": "Print the handbook that models read.",
     },
     (ASK, "flows.cli.services"): {
-        "mcp": "Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by "
+        "mcp": "Serve ask, check, simulate, handbook and questions to an assistant; read-only by "
         "default.",
     },
     (RUN, "flows.cli.run"): {
@@ -57,6 +57,7 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
     (SOURCES, "flows.cli.sources"): {
         "import-official": "Import published benchmark folders as questions.",
         "simulators": "Simulators: of this project, and yours.",
+        "domains": "Choose the domains that run, in every list of params.yaml.",
         "library": "Documents as evidence.",
     },
     (LABELS, "flows.cli.label"): {"label": "Labels by people, which override the judge's."},

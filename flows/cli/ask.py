@@ -21,7 +21,7 @@ from flows.asking import (
     benchmark_questions,
     check_anew,
     find_answer,
-    find_question,
+    find_source,
     offered,
     simulate_tool,
 )
@@ -190,13 +190,12 @@ def check(
     project, params = open_project()
     params.simulator(domain)
     params = params.answering(chosen)
-    known = find_question(project, params, question, domain)
-    asked = known.text if known else question
-    answer, source = check_anew(project, params, _read(file), asked, domain, mend=mend)
+    given = check_anew(project, params, _read(file), question, domain, mend=mend)
+    text, answer = given.question, given.answer
     if as_json:
-        print_json({"source": source, **answer_json(asked, answer)})
+        print_json({"source": given.source, **answer_json(text, answer)})
     else:
-        show_answer(asked, answer, source, params.answer.centrality, given=True)
+        show_answer(text, answer, given.source, params.answer.centrality, given=True)
     if any(item.standing in ("wrong", "corrected") for item in answer.final.statements):
         raise typer.Exit(WRONG)
 
@@ -247,10 +246,7 @@ def simulate(
     """Run one tool of a domain's simulator (through the call cache)."""
     given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
     look_here(domain)
-    project, params = open_project()
-    params = params.with_registered(domain)
-    simulator = params.load_simulator(domain, project.root)
-    evidence, hit = simulate_tool(project, params, domain, simulator, tool, given, seed)
+    evidence, hit = simulate_tool(find_source(domain), tool, given, seed)
     lines = [evidence.text, *filter(None, [readable(evidence)])]
     show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, *lines)
 
@@ -259,9 +255,7 @@ def simulate(
 def handbook(domain: DomainArgument) -> None:
     """Print the handbook that models read."""
     look_here(domain)
-    project, params = open_project()
-    params = params.with_registered(domain)
-    typer.echo(params.load_simulator(domain, project.root).handbook())
+    typer.echo(find_source(domain).simulator.handbook())
 
 
 def answer_json(question: str, answer: Answer) -> dict[str, Any]:
@@ -340,9 +334,9 @@ def _show_statements(console: Console, answer: Answer) -> None:
         numbered = "; ✓2: checked by run 2" if any(item.runs for item in statements) else ""
         console.print(Text(f"\n{' · '.join(meanings)}{numbered}", style="dim"))
     apart = without_place(answer)
-    _show_list(console, NO_PLACE, [_told(item) for item in apart])
+    _show_list(console, NO_PLACE, [told(item) for item in apart])
     there = [item for item in statements if item not in apart and item.standing != "checked"]
-    _show_list(console, "In the text, and not simply checked", [_told(item) for item in there])
+    _show_list(console, "In the text, and not simply checked", [told(item) for item in there])
     points = [Text(f"{point.text} ({run_words(point.runs)})") for point in left_out(answer)]
     _show_list(console, LEFT_OUT, points)
     for problem in answer.audit.problems if answer.audit else ():
@@ -356,7 +350,8 @@ def _show_list(console: Console, title: str, items: Sequence[Text]) -> None:
         console.print(Text.assemble(f"  {number}. ", item))
 
 
-def _told(item: Statement) -> Text:
+def told(item: Statement) -> Text:
+    """Tell a statement, and behind it what stands behind it."""
     _, sign, colour, _ = STANDINGS[item.standing]
     return Text.assemble(f"{item.text}  ", (f"[{sign} {statement_words(item)}]", colour))
 

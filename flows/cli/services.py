@@ -40,7 +40,7 @@ def mcp(
         typer.Option(help="The model that new questions are asked, as in `simulrag ask`."),
     ] = None,
 ) -> None:
-    """Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by default."""
+    """Serve ask, check, simulate, handbook and questions to an assistant; read-only by default."""
     from flows.assistant import AssistantDesk, serve_stdio  # with MCP, which is an extra
 
     if model is not None and not allow:

@@ -18,7 +18,8 @@ from rich.table import Column, Table
 
 from flows.cli.output import json_object, look_here
 from flows.files import check_folder, write_records, write_text
-from flows.params import open_project
+from flows.params import check_params, domain_lists, open_project, unknown
+from flows.params_file import changed, read_params
 from flows.project import find_project
 from flows.sections import check_name
 from simulators.base import Simulator, SimulatorError
@@ -73,8 +74,9 @@ def new(
         "\nIt simulates a reservoir; put your own model into "
         f"{name}/src/{name}/simulator.py. Then:\n\n"
         f"  pip install -e {name}\n"
-        f"  simulrag simulators check {name}\n\n"
-        f"and in params.yaml '{name}' under domains, '{name}: {{name: {name}}}' under simulators."
+        f"  simulrag simulators check {name}\n"
+        f"  simulrag domains {name}\n\n"
+        "which writes it into params.yaml as the one domain that runs."
     )
 
 
@@ -104,6 +106,32 @@ def check(
     _show(findings)
     if not all(finding.passed for finding in findings):
         raise typer.Exit(1)
+
+
+@app.command(epilog="Example: simulrag domains urban reservoir")
+def domains(
+    chosen: Annotated[
+        list[str], typer.Argument(help="Domains of params.yaml, or installed simulators.")
+    ],
+) -> None:
+    """Choose the domains that run, in every list of params.yaml.
+
+    What rooms name that does not run is taken out there too; an installed simulator gets an entry.
+    """
+    path = find_project().params
+    there = read_params(path).get("simulators") or {}
+    added = [name for name in chosen if name not in there]
+    for name in added:
+        if name not in names():
+            raise InputError(unknown("domain", name, sorted({*there, *names()})))
+    lists, entries = domain_lists(path, chosen), {f"simulators.{n}": {"name": n} for n in added}
+    text = changed(path, {**lists, **entries})
+    check_params(text, path.name)
+    write_text(path, text)
+    for place, listed in lists.items():
+        typer.echo(f"{place}: {', '.join(listed) or 'none, so these stages are off'}")
+    for place, entry in entries.items():
+        typer.echo(f"{place}: its simulator is {entry['name']}, without settings")
 
 
 def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
@@ -154,7 +182,8 @@ def _show(findings: list[Finding]) -> None:
     table = Table("", "looked at", "seen", Column("problems", overflow="fold"), show_lines=True)
     for finding in findings:
         mark = "passed" if finding.passed else "FAILED"
-        table.add_row(mark, finding.what, finding.seen, "\n".join(finding.folded))
+        told = [*finding.folded, *(f"note: {note}" for note in finding.notes)]
+        table.add_row(mark, finding.what, finding.seen, "\n".join(told))
     Console().print(table)
 
 

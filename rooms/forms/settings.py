@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import Collection
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -54,6 +54,7 @@ class FormsMetricSettings(BaseModel):
 class FormsParams(RoomSection):
     """Questions by form: choice, freeform, cloze."""
 
+    listed: ClassVar[str] = "sources"
     sources: list[str] = Field(
         default=[],
         description="domains, or names under forms.documents, that questions are about; []: none",
@@ -86,11 +87,3 @@ class FormsParams(RoomSection):
     def own_items(self) -> Collection[str]:
         """The sources that are documents."""
         return self.documents
-
-    def misfit(self, domains: Sequence[str]) -> str | None:
-        """Say which sources are neither a domain nor documents; None: all are one of them."""
-        others = [name for name in self.sources if name not in {*domains, *self.documents}]
-        if not others:
-            return None
-        named = ", ".join(map(repr, others))
-        return f"sources: {named}: neither a domain that runs nor under forms.documents"

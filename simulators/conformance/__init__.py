@@ -56,6 +56,8 @@ UNIT_WORDS: Mapping[str, tuple[str, ...]] = {
     "%": ("percent",),
     "percent": ("%",),
     "s": ("seconds",),
+    "min": ("minutes",),
+    "h": ("hours",),
     "degC": ("°C", "degrees Celsius"),
     "people": ("patient", "person", "admissions", "infections"),
     "degrees": ("latitude", "longitude", "N", "S", "E", "W", "°"),
@@ -107,6 +109,10 @@ def _handbook(simulator: Simulator) -> Finding:
         missing = [word for word in (name, *fields) if word not in text]
         if missing:
             finding.problems.append(f"it lacks {', '.join(missing)} of {name}")
+        if bare := [taken.name for taken in described(tool.arguments) if not taken.meaning]:
+            finding.notes.append(
+                f"it does not say what {', '.join(bare)} of {name} means: declare it by measured()"
+            )
     return finding
 
 
@@ -178,7 +184,12 @@ def _covered(simulator: Simulator, probed: Probed) -> Finding:
         finding.problems.append("a fresh process has another fingerprint")
     if probed.error:
         finding.problems.append(f"in a fresh process: {probed.error}")
-    if probed.missed:
+    if probed.script and not probed.hashed:
+        finding.notes.append(
+            f"it reads no file, so an edit of {probed.script} leaves it as it is: change its text "
+            "with the numbers, or old runs are served"
+        )
+    elif probed.missed:
         finding.problems.append(
             "an edit of these files, which runs use, would not change it: "
             + ", ".join(probed.missed)

@@ -263,9 +263,11 @@ def run_here(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1, thread_name_prefix="simulrag") as thread:
-        return thread.submit(asyncio.run, work).result()
+        pass  # run below: an error of the work is not told as one of this error's handling
+    else:
+        with ThreadPoolExecutor(1, thread_name_prefix="simulrag") as thread:
+            return thread.submit(asyncio.run, work).result()
+    return asyncio.run(work)
 
 
 class Outage:

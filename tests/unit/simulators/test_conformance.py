@@ -108,6 +108,36 @@ def test_a_data_file_and_a_module_that_are_not_hashed_are_named(
     assert "__init__.py" not in found
 
 
+def _notes(name: str) -> list[str]:
+    findings = check(name)
+    assert [finding.problems for finding in findings if finding.problems] == []
+    return [note for finding in findings for note in finding.notes]
+
+
+def test_an_argument_without_a_meaning_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inflow = "    inflow_m3_per_day: float"
+    bare = reservoir.source((inflow, f'    town: str = "Ulm"\n{inflow}'))
+    reservoir.install(tmp_path, monkeypatch, bare)
+    assert [note.partition(":")[0] for note in _notes("reservoir")] == [
+        "it does not say what town of run_scenario means",
+        "it does not say what town of run_for_days means",
+    ]
+
+
+def test_a_script_whose_fingerprint_reads_no_file_passes_with_a_note(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So it is in the shipped example; a package has to hash its files."""
+    monkeypatch.syspath_prepend(str(reservoir.ROOT / "examples"))
+    (note,) = _notes("tank:Tank")
+    assert "an edit of tank.py leaves it as it is" in note
+    monkeypatch.setenv("COLUMNS", "200")
+    assert _exit_code(["check", "tank:Tank"]) == 0
+    assert "note: it reads no file" in capsys.readouterr().out
+
+
 REFUSES = f"""\
         if arguments.inflow_m3_per_day > self.demand_m3_per_day:
             raise ArgumentError("more inflow than the town draws: nothing is drawn down")
