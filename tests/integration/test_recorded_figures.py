@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 import pytest
 
+from flows.cli.ask import show_answer
 from flows.files import record_lines
 from flows.report.blocks import interval
 from flows.report.recipes import VariantSummary, pooled, recipes_of
@@ -97,6 +98,21 @@ def test_in_short(tables: Tables, line: str) -> None:
     share = f"{shares[0]} to {shares[-1]} %" if len(shares) > 1 else f"{shares[0]} %"
     readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert f"| {WANTED[list(SHORT).index(line)]} | {line} | {cost} | {share} |" in readme
+
+
+def test_readme_opens_with_a_recorded_answer(
+    replayed: Replayed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"```\n\$ simulrag ask (\S+) .*?\n(.*?)```", readme, re.DOTALL)
+    assert found is not None
+    question, shown = found.groups()
+    file = replayed.results.answers(question.rpartition("-")[0])
+    [answer] = [one for one in record_lines(file, Answer) if one.question_id == question]
+    show_answer("", answer, "recorded answer", "closeness")
+    printed = " ".join(capsys.readouterr().out.split())
+    for part in re.split(r"\[\.\.\.\]|\n\n", shown):
+        assert " ".join(part.split()) in printed, part
 
 
 RECIPES = {"closed book": "closed book", "RAG": "input RAG", "paper, 25 %": "paper 25 %"} | {
