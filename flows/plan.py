@@ -346,7 +346,7 @@ def total_lines(plan: Plan) -> Iterator[str]:
     if plan.budget_usd is not None and plan.spent_usd + plan.usd > plan.budget_usd:
         yield "the estimate does not fit into the budget: the run would stop in between"
     if any(task.calls for task in plan.tasks):
-        yield "estimates: without discounts for cached prompts; reasoning is assumed, not known"
+        yield "estimates: no discount for cached prompts, no lacking reply; reasoning is assumed"
 
 
 def _time_text(plan: Plan) -> str:
