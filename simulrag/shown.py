@@ -144,15 +144,18 @@ def counted(statements: Sequence[Statement]) -> str:
 
 def unverified(answer: Answer, *, given: bool = False) -> str:
     """Say that no run stands behind an answer, or decides a text ``given``; else ""."""
+    reason = ""
+    if answer.retrieval is not None and answer.retrieval.status == "refused":
+        reason = "; ".join(answer.retrieval.problems)
     if given and not answer.evidence:
-        return "Nothing was run: no run would decide a claim of this text."
+        return f"Nothing was run: {reason or 'no run would decide a claim of this text'}."
     if given:
         decided = any(item.runs for item in answer.final.statements)
         return "" if decided else "The runs decide nothing that this text says."
     if answer.verified:
         return ""
-    why = "no claim was verified" if answer.evidence else "no tool applies and nothing was run"
-    return f"Unverified: {why}."
+    unasked = f"no call could be run: {reason}" if reason else "no tool applies and nothing was run"
+    return f"Unverified: {'no claim was verified' if answer.evidence else unasked}."
 
 
 def without_place(answer: Answer) -> list[Statement]:
