@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +29,11 @@ from flows.running.bench import pending_words
 from flows.running.runner import StageContext, make_item
 from flows.sections import SimulatorChoice
 from flows.stages import exports, stage_of, stages
-from flows.watch.tracking import planned, say
+from flows.watch.tracking import planned, say, warn
 from simulrag.errors import (
     CallsPending,
     CoverageFailed,
+    CoverageShort,
     EnvironmentFault,
     InputError,
     SimulRAGError,
@@ -62,9 +63,39 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
         if code and outcomes.only_pending():
             sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
-    if code == 0 and not targets:
+        short = [end for end in outcomes.errors() if end.error == CoverageShort.__name__]
+        enough = len(short) == len(outcomes.errors()) and (short or not code)
+        if short and enough and not targets:
+            _go_on(project, params, short)
+    if enough and not targets:
         show_table(project, params, project.results)
     return code
+
+
+def _go_on(project: Project, params: Params, short: Sequence[StageEnd]) -> None:
+    """Make what rests on stages that came short, and the report, from what came through.
+
+    Not by DVC: to it they have failed, so that the next run makes them again.
+    """
+    for end in short:
+        warn(f"going on with what came through: {end.text}")
+        name, _, item = end.stage.partition("@")
+        made = set(stage_of(name).makes)
+        for stage in stages():
+            if item in stage.items(params) and made.intersection(stage.reads):
+                _made_short(StageContext(stage, project, params.of(item), item, project.results))
+                made.update(stage.makes)
+    make_item(StageContext(stage_of("report"), project, params, "", project.results))
+
+
+def _made_short(context: StageContext) -> bool:
+    """Make an item, and tell whether it came short, which is said."""
+    try:
+        make_item(context)
+    except CoverageShort as error:
+        warn(f"{context.item}: {error}")
+        return True
+    return False
 
 
 def run_imported(project: Project, questions: Imported, out: Path) -> int:
@@ -78,12 +109,14 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
     params = questions.placed(project, given, place)
     plan = announce(project, given, questions, place)
     ended: dict[str, SimulRAGError] = {}
+    short = False
     with planned(plan.calls() if plan else {}):
         for domain in params.domains:
             try:
                 own = params.of(domain)
                 for name in questions.stages:
-                    make_item(StageContext(stage_of(name), project, own, domain, place))
+                    context = StageContext(stage_of(name), project, own, domain, place)
+                    short |= _made_short(context)
             except (CallsPending, CoverageFailed) as error:
                 sys.stderr.write(f"{domain}: {error}\n")
                 ended[domain] = error
@@ -91,7 +124,7 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
         params = params.model_copy(update={"domains": whole})
         make_item(StageContext(stage_of("report"), project, params, "", place))
         show_table(project, params, place)
-    return max((error.exit_code for error in ended.values()), default=0)
+    return max((error.exit_code for error in ended.values()), default=int(short))
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:

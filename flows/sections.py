@@ -190,6 +190,12 @@ class Operations(ParamsSection):
         description="a stage below this share of successes fails; answers of which fewer "
         "than this share had evidence to be checked with come with a warning",
     )
+    report_from: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="from this share on `simulrag run` reports what came through all the same",
+    )
     prefect: Literal["auto", "off"] = Field(
         description="auto: stages are shown where a Prefect server answers (`simulrag ui`); off"
     )

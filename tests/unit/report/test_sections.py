@@ -143,7 +143,7 @@ def test_one_published_domain_is_not_pooled_and_alone_it_leads() -> None:
 def test_that_evidence_was_looked_up_leads_where_it_holds_for_all() -> None:
     def place(run: ReportedRun) -> tuple[int, int]:
         blocks = list(overview.blocks(run))
-        warned = [isinstance(one, Text) and one.role == "warning" for one in blocks]
+        warned = [isinstance(one, Text) and one.title == "Oracle retrieval" for one in blocks]
         return warned.index(True), [isinstance(one, Table) for one in blocks].index(True)
 
     warning, table = place(run_of(DomainTable.of("urban", looked_up("urban"))))
