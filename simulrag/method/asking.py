@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 One = TypeVar("One")
 Two = TypeVar("Two")
 Item = TypeVar("Item")
-CheckEach = Callable[[Any, Any], None]
+CheckEach = Callable[[Any, Any], object]
 AGAIN = 2
 """How often what a reply lacks is asked for."""
 
@@ -66,7 +66,7 @@ async def ask_in_batches(
     ask: Asker,
     *,
     claims_per_call: int,
-    check_each: CheckEach | None = None,
+    check_each: CheckEach = lambda *_: None,
     named: str = "claims",
     **values: Any,
 ) -> list[Any]:
@@ -107,12 +107,10 @@ async def ask_in_batches(
 
 
 def _usable(
-    reply: Batch, claims: Sequence[Any], check_each: CheckEach | None
+    reply: Batch, claims: Sequence[Any], check_each: CheckEach
 ) -> tuple[dict[int, Any], str]:
     """Return what a reply says of each claim, as far as it can be, and what is wrong with it."""
     found, problem = reply.by_claim(len(claims)), reply.problem(len(claims))
-    if check_each is None:
-        return found, problem
     for at, item in list(found.items()):
         try:
             check_each(item, claims[at])

@@ -53,8 +53,7 @@ class Batch(Reply):
     def items(self) -> list[Any]:
         """What its field lists."""
         (field,) = type(self).model_fields
-        listed: list[Any] = getattr(self, field)
-        return listed
+        return list(getattr(self, field))
 
     def by_claim(self, count: int) -> dict[int, Any]:
         """Map each of ``count`` claims, numbered from 0, to what is said of it, as far as it is.
@@ -225,8 +224,7 @@ def _kept_of(request: Request, text: str) -> Reply | None:
         reply = schema.of(items)
         request.check(reply)
     except ValueError as error:
-        kept: Reply | None = getattr(error, "kept", None)
-        return kept
+        return error.kept if isinstance(error, InvalidReply) else None
     return reply
 
 

@@ -45,7 +45,7 @@ def project(tmp_path: Path, failing: Failing) -> Iterator[Path]:
     with LoopbackServer(failing) as server:
         changes = {"benchmark.questions": QUESTIONS, "answer.beside": []}
         folder = copy_project(tmp_path / "project", **changes, **stub_roles(server.url))
-        change_params(folder, **{"metrics.bootstrap": 100, "metrics.random_seeds": 5})
+        change_params(folder, **{"metrics.bootstrap": 100, "metrics.selection_seeds": 5})
         dvc(folder, "init", "--no-scm", "-q")
         yield folder
 
