@@ -22,6 +22,7 @@ from flows.params import Params, load_params
 from flows.params_file import changed
 from flows.pipeline import StageOutcomes, dvc_config, gathered, run_child, said_child
 from flows.project import Project, Results
+from flows.refresh.lock import locked
 from flows.refresh.periods import (
     COMPARABLE,
     RefreshRecord,
@@ -63,7 +64,8 @@ def refresh_period(project: Project, period: str) -> RefreshRecord:
     """Run the refresh of a period; its branch has the questions, the lock and the comparison.
 
     Its report is kept in ``reports/PERIOD``. A pipeline that fails makes no branch. Raises
-    CallsPending where a batch is to be waited for, InputError where the roles only replay.
+    CallsPending where a batch is to be waited for, InputError where the roles only replay, Held
+    where another process makes the period.
     """
     moment_of(period)
     params = load_params(project.params)
@@ -71,6 +73,11 @@ def refresh_period(project: Project, period: str) -> RefreshRecord:
     source = git(project, "rev-parse", "HEAD").strip()
     earlier = [past for past in pasts(project, params) if past.period < period]
     base = next((past for past in earlier if past.status in COMPARABLE), None)
+    with locked(project, period, f"period {period} is being made"):
+        return _made(project, params, period)
+
+
+def _made(project: Project, params: Params, period: str) -> RefreshRecord:
     with worktree(project, source) as work:
         with gathered() as outcomes:
             code = _run_pipeline(project, work, params, period)
@@ -167,7 +174,7 @@ def _run_pipeline(project: Project, work: Project, params: Params, period: str) 
     """``dvc repro`` in the worktree, with the project's call cache; its exit code."""
     values = refresh_params(params, period)
     place = params.operations.cache
-    if "://" not in place:  # the worktree has a .cache of its own
+    if "://" not in place:  # a relative one is the project's
         values["operations.cache"] = str(project.root / place.removeprefix("diskcache:"))
     write_text(work.params, changed(project.params, values))
     repro = (sys.executable, "-m", "dvc", "repro")
@@ -263,7 +270,7 @@ def _keep_report(project: Project, work: Project, period: str) -> None:
 
 @contextmanager
 def worktree(project: Project, commit: str) -> Iterator[Project]:
-    """Open a commit of the project in a folder of its own, with the project's DVC cache."""
+    """Open a commit of the project in a folder of its own, with the project's two caches."""
     git(project, "worktree", "prune")  # of one that was killed, and its folder deleted
     with tempfile.TemporaryDirectory(prefix="simulrag-refresh-") as folder:
         work = Project(Path(folder) / "work")
@@ -278,6 +285,8 @@ def worktree(project: Project, commit: str) -> Iterator[Project]:
 def _cache(project: Project) -> Path:
     """Return the folder of DVC's cache."""
     return Path(dvc_config(project)["cache"].get("dir") or project.root / ".dvc" / "cache")
+            check_folder(project.root / ".cache")
+            (work.root / ".cache").symlink_to(project.root / ".cache")
 
 
 def push(project: Project, work: Project) -> None:

@@ -48,7 +48,8 @@ async def make(context: StageContext) -> None:
     period = os.environ.get(PERIOD)  # of a refresh, whose folder goes with it
     place = f"reports/{period}" if period else f"{context.place.report} on {gethostname()}"
     where = f"The report is in `{place}`"
-    await context.tracker.markdown("report", "\n\n".join([where, *map(markdown, tables)]))
+    text = "\n\n".join([where, *map(markdown, tables)])
+    await context.tracker.markdown("report", text, "What each way to answer costs and is worth")
 
 
 def write(project: Project, params: Params, place: Results) -> list[Table]:
