@@ -30,11 +30,14 @@ from flows.refresh.periods import (
     moment_of,
     page,
     reasons_of,
+    rows_in,
     rows_of,
     seed_of,
+    trend,
     with_rows,
 )
 from flows.stages.metrics import read_domain
+from flows.stages.report import write as write_report
 from flows.watch.tracking import PERIOD
 from simulrag.errors import CallsPending, EnvironmentFault, InputError
 from simulrag.metrics.domain import DomainData
@@ -70,14 +73,14 @@ def refresh_period(project: Project, period: str) -> RefreshRecord:
     moment_of(period)
     params = load_params(project.params)
     check_models(params)
-    source = git(project, "rev-parse", "HEAD").strip()
-    earlier = [past for past in pasts(project, params) if past.period < period]
-    base = next((past for past in earlier if past.status in COMPARABLE), None)
     with locked(project, period, f"period {period} is being made"):
         return _made(project, params, period)
 
 
 def _made(project: Project, params: Params, period: str) -> RefreshRecord:
+    source = git(project, "rev-parse", "HEAD").strip()
+    earlier = [past for past in pasts(project, params) if past.period < period]
+    base = next((past for past in earlier if past.status in COMPARABLE), None)
     with worktree(project, source) as work:
         with gathered() as outcomes:
             code = _run_pipeline(project, work, params, period)
@@ -251,7 +254,10 @@ def _write_branch(
         differences = [(f"Metrics since {base.period} (`dvc metrics diff`)", table.strip())]
         history = shown(project, base.branch, HISTORY)
     rows = rows_of(record, work.results.metrics)
-    write_text(work.root / HISTORY, with_rows(history, record.period, rows))
+    history = with_rows(history, record.period, rows)
+    if bars := trend(rows_in(history)):
+        differences.insert(0, ("The periods so far, the newest last", bars))
+    write_text(work.root / HISTORY, history)
     write_text(work.root / PAGE, page(record, rows, differences))
     git(work, "add", "-f", "--", HISTORY, PAGE)
     git(work, *commit, message, "--amend")
@@ -260,7 +266,9 @@ def _write_branch(
 
 
 def _keep_report(project: Project, work: Project, period: str) -> None:
-    """Copy the report and the page to where people open them."""
+    """Copy the report, with the history so far, and the page to where people open them."""
+    history = rows_in((work.root / HISTORY).read_text(encoding="utf-8"))
+    write_report(work, load_params(work.params), work.results, history)
     folder = project.kept_report(period).parent
     shutil.rmtree(folder, ignore_errors=True)
     check_folder(folder.parent)
@@ -277,6 +285,8 @@ def worktree(project: Project, commit: str) -> Iterator[Project]:
         git(project, "worktree", "add", "-q", "--detach", str(work.root), commit)
         try:
             dvc(work, "config", "--local", "cache.dir", str(_cache(project)))
+            check_folder(project.root / ".cache")
+            (work.root / ".cache").symlink_to(project.root / ".cache")
             yield work
         finally:
             git(project, "worktree", "remove", "--force", str(work.root))
@@ -285,8 +295,6 @@ def worktree(project: Project, commit: str) -> Iterator[Project]:
 def _cache(project: Project) -> Path:
     """Return the folder of DVC's cache."""
     return Path(dvc_config(project)["cache"].get("dir") or project.root / ".dvc" / "cache")
-            check_folder(project.root / ".cache")
-            (work.root / ".cache").symlink_to(project.root / ".cache")
 
 
 def push(project: Project, work: Project) -> None:

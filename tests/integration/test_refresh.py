@@ -107,22 +107,22 @@ def test_a_period_is_a_branch_with_its_own_questions(project: Path, model: Loopb
 
 
 def test_the_next_period_is_compared_with_it(project: Path) -> None:
+    assert not (project / f"reports/{FIRST}/figures/history-urban.svg").exists()
     simulrag(project, "refresh", "--period", SECOND, check=True)
+    drawn = (project / f"reports/{SECOND}/figures/history-urban.svg").read_text(encoding="utf-8")
+    assert f"{FIRST}: " in drawn
+    assert f"{SECOND}: " in drawn
+    assert "The refreshes so far" in (project / f"reports/{SECOND}/index.html").read_text()
     first, second = history(project, SECOND)
     assert first["seed"] != second["seed"]
     assert second["compared_with"] == FIRST
     page = git(project, "show", f"refresh-{SECOND}:data/metrics/refresh.md")
     assert "dvc metrics diff" in page
+    assert "## The periods so far, the newest last" in page
     assert "independent" in page
     assert "| urban | factuality |" in page
 
 
-def test_a_budget_that_does_not_do_is_named(project: Path) -> None:
-    paid = {"provider": "openai", "model": "gpt-5-mini", "base_url": None, "paid": True}
-    before = (project / "params.yaml").read_text()
-    change_params(project, **{"llm.judge": paid})
-    done = simulrag(project, "refresh", "--period", THIRD, OPENAI_API_KEY="sk-none")
-    (project / "params.yaml").write_text(before)
 def test_a_refused_benchmarks_reply_can_be_read_afterwards(
     project: Project, model: LoopbackServer
 ) -> None:
@@ -140,6 +140,12 @@ def test_a_refused_benchmarks_reply_can_be_read_afterwards(
     assert "fly_fly" in kept.read_text(encoding="utf-8")
 
 
+def test_a_budget_that_does_not_do_is_named(project: Path) -> None:
+    paid = {"provider": "openai", "model": "gpt-5-mini", "base_url": None, "paid": True}
+    before = (project / "params.yaml").read_text()
+    change_params(project, **{"llm.judge": paid})
+    done = simulrag(project, "refresh", "--period", THIRD, OPENAI_API_KEY="sk-none")
+    (project / "params.yaml").write_text(before)
     assert done.returncode == 1
     assert f"refresh {THIRD}: out_of_budget" in done.stdout
     assert "branch" not in done.stdout, "it made none"
@@ -196,12 +202,6 @@ def test_served_refreshes_are_flow_runs_and_after_a_kill_the_latest_is_made_up(
         simulrag(project, "ui", "--stop")
 
 
-def test_the_server_that_the_environment_names_is_used(project: Path) -> None:
-    port = free_port()
-    api = f"http://127.0.0.1:{port}/api"
-    elsewhere = str(project.parent / "elsewhere")
-    try:
-        refused = simulrag(project, "serve", PREFECT_API_URL=api)
 def test_one_process_serves_and_ends_on_sigterm_in_a_line(
     project: Path, model: LoopbackServer
 ) -> None:
@@ -238,6 +238,12 @@ def test_one_process_serves_and_ends_on_sigterm_in_a_line(
         simulrag(project, "ui", "--stop")
 
 
+def test_the_server_that_the_environment_names_is_used(project: Path) -> None:
+    port = free_port()
+    api = f"http://127.0.0.1:{port}/api"
+    elsewhere = str(project.parent / "elsewhere")
+    try:
+        refused = simulrag(project, "serve", PREFECT_API_URL=api)
         assert refused.returncode == 1
         assert f"no server answers at PREFECT_API_URL ({api})" in refused.stderr
         simulrag(project, "ui", "--port", port, check=True, PREFECT_HOME=elsewhere)

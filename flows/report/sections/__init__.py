@@ -16,11 +16,13 @@ from flows.report.sections import (
     calibration,
     claims,
     cost,
+    history,
     overview,
 )
 
 OWN: tuple[ReportSection, ...] = (
     overview.SECTION,
+    history.SECTION,
     answers.SECTION,
     claims.SECTION,
     calibration.SECTION,
