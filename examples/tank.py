@@ -1,6 +1,6 @@
 """A simulator of one's own in a script or a notebook: the base install is enough.
 
-python tank.py                     the scripted server answers; what it says means nothing
+python tank.py                     a stand-in answers: the run is real, its words mean nothing
 python tank.py openai:gpt-5-mini   a model of yours, with its key in the environment
 """
 
@@ -9,11 +9,9 @@ from collections.abc import Mapping
 
 from simulators.base import Tool, ToolModel, measured, render_handbook
 from simulrag import AnswerNow, Budget, answer
+from simulrag.errors import SimulRAGError
 
-# The scripted server knows a run by words of this form; write to a real model as you speak.
-QUESTION = (
-    "A run of drain has height_m at 3 and hole_cm2 at 5. What is the minutes until empty here?"
-)
+QUESTION = "A tank holds 3 m of water. How many minutes does it drain through a hole of 5 cm2?"
 
 
 class Drain(ToolModel):
@@ -41,7 +39,8 @@ class Tank:
     def handbook(self) -> str:
         return render_handbook("# A tank\n\nOne tank with a hole in its bottom.\n", self.tools)
 
-    def run(self, tool: str, arguments: Drain, seed: int) -> Drained:  # noqa: ARG002
+    def run(self, tool: str, arguments: Drain, seed: int) -> Drained:
+        del tool, seed  # one tool, and no chance
         seconds = 1e4 / arguments.hole_cm2 * (2 * arguments.height_m / 9.81) ** 0.5
         return Drained(minutes_until_empty=round(seconds / 60, 1))
 
@@ -57,7 +56,15 @@ def main() -> AnswerNow:
 
 
 if __name__ == "__main__":
-    result = main()
-    print(result)
-    for statement in result.final.statements:
-        print(f"  {statement.standing}: {statement.text}")
+    try:
+        result = main()
+    except SimulRAGError as error:  # no key, no budget, no such model: a sentence each
+        sys.exit(str(error))
+    if sys.argv[1:]:
+        print(result)
+        for statement in result.final.statements:
+            print(f"  {statement.standing}: {statement.text}")
+    else:
+        print(f"{result!r}\nA stand-in's words mean nothing. It ran the tank at its smallest:")
+    for run in result.evidence:
+        print(f"  {run.text}")

@@ -6,19 +6,21 @@ import asyncio
 import difflib
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
 
 from flows.files import record_lines
 from flows.hooks import rooms
-from flows.params import Params
-from flows.project import Project
+from flows.params import Params, load_params
+from flows.project import Project, find_project
 from simulators.base import Simulator
-from simulrag.calls import CallCache
+from simulators.registry import load, names
+from simulrag.calls import CachePlace, CallCache, Mode
 from simulrag.errors import InputError, ModelError
-from simulrag.library import ask_for, succeeded, text_of
+from simulrag.library import ask_for, default_cache, succeeded, text_of
 from simulrag.method.recipes import MARKED, RECIPES
 from simulrag.method.simulation import NoSource, Simulations
 from simulrag.models.settings import ModelSettings
@@ -219,13 +221,16 @@ def answer_anew(
 
 def check_anew(
     project: Project, params: Params, text: str, question: str, domain: str, *, mend: bool
-) -> tuple[Answer, str]:
+) -> ShownAnswer:
     """Return a text checked by runs made for its claims, with words on who checked it.
 
-    Raises InputError as ``check_given`` does, and for a text or a question that is empty.
+    ``question``: what it answers, or a question's id. Raises InputError as ``check_given`` does,
+    and for a text or a question that is empty.
     """
     from simulrag.method.grounded import check_given
 
+    known = find_question(project, params, question, domain)
+    question = known.text if known else question
     simulator = params.load_simulator(domain, project.root)
     asked, given = ask_for(question).model_copy(update={"domain": domain}), text_of(text)
 
@@ -236,7 +241,8 @@ def check_anew(
     answer, stored = _made(project, params, simulator, seed, "check", checked)
     model = params.model("answer")
     by = "by recorded replies of" if model.replay else "now by"
-    return answer, f"checked {by} {model.provider}: {model.model}{stored}"
+    source = f"checked {by} {model.provider}: {model.model}{stored}"
+    return ShownAnswer(question, answer, source, params)
 
 
 def _made(
@@ -271,23 +277,47 @@ def stored_words(days: Mapping[str, int]) -> str:
     return f"; {sum(days.values())} of its replies were stored ({when})"
 
 
-def simulate_tool(
-    project: Project,
-    params: Params,
-    domain: str,
-    simulator: Simulator,
-    tool: str,
-    arguments: dict[str, Any],
-    seed: int | None,
-) -> tuple[Evidence, bool]:
-    """One run of a domain's simulator, and whether it came from the cache.
+class Source(NamedTuple):
+    """A simulator, the seed of its runs, and where and how they are kept."""
 
-    Without a ``seed`` it is the domain's own.
+    simulator: Simulator
+    seed: int
+    place: CachePlace
+    mode: Mode = "normal"
+
+
+def find_source(name: str) -> Source:
+    """Load a domain's simulator, or an installed one or a ``module:Class``, which need no project.
+
+    Raises InputError, or SimulatorError as ``load`` does.
     """
-    seed = params.simulator(domain).seed if seed is None else seed
+    project = None
+    if ":" not in name:
+        with suppress(InputError):  # outside of a project
+            project = find_project()
+    if project is not None:
+        params = load_params(project.params)
+        if name in params.simulators or name not in names():
+            return source_of(project, params, name, params.load_simulator(name, project.root))
+    return Source(load(name), 0, default_cache())
+
+
+def source_of(project: Project, params: Params, domain: str, simulator: Simulator) -> Source:
+    """Return a domain's simulator with what the project says of its runs."""
     place = params.operations.place(project.root)
-    with CallCache(place, stage="simulate", mode=params.operations.mode) as cache:
-        simulations = Simulations(simulator, cache)
+    return Source(simulator, params.simulator(domain).seed, place, params.operations.mode)
+
+
+def simulate_tool(
+    source: Source, tool: str, arguments: dict[str, Any], seed: int | None
+) -> tuple[Evidence, bool]:
+    """One run of a simulator, and whether it came from the cache.
+
+    Without a ``seed`` it is the source's own.
+    """
+    seed = source.seed if seed is None else seed
+    with CallCache(source.place, stage="simulate", mode=source.mode) as cache:
+        simulations = Simulations(source.simulator, cache)
         evidence = asyncio.run(simulations.run(tool, arguments, seed))
         return evidence, simulations.runs == 0
 

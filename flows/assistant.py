@@ -18,15 +18,16 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from flows import asking
-from flows.cli.ask import answer_json
+from flows.cli.ask import answer_json, told
 from flows.cli.main import code_of
 from flows.params import Params, load_params
 from flows.project import Project
 from simulators.base import ArgumentError, Simulator, is_remote
 from simulators.json_schema import JsonShape
 from simulators.registry import load, reaches_out, sources_of
-from simulrag.errors import InputError
+from simulrag.errors import InputError, NotStored
 from simulrag.models.providers.registry import model_settings
+from simulrag.shown import LEFT_OUT, left_out, unverified
 
 ALLOW = "--allow-calls-that-cost"
 _DOMAIN = {"type": "string", "description": "a domain of the project, such as urban"}
@@ -66,6 +67,28 @@ OFFERS = {
                         "domain": _DOMAIN,
                     },
                     "required": ["question"],
+                }
+            ),
+            False,
+        ),
+        AssistantTool(
+            "check",
+            "Check a text of anybody's, statement by statement, by runs of a domain's simulator "
+            "that are made for what it claims. Texts whose check is recorded cost nothing; any "
+            f"other asks a model, if the server was started with {ALLOW}.",
+            JsonShape(
+                {
+                    "type": "object",
+                    "properties": {
+                        "text": {"type": "string", "description": "what is to be checked"},
+                        "domain": _DOMAIN,
+                        "question": {
+                            "type": "string",
+                            "description": "what the text answers, or the situation that it speaks "
+                            "of; or a question's id",
+                        },
+                    },
+                    "required": ["text", "domain", "question"],
                 }
             ),
             False,
@@ -153,6 +176,29 @@ class AssistantDesk:
         fields = {"source": given.source, **answer_json(given.question, answer)}
         return ToolResult(f"{answer.text}{verified}\n\n({given.source})", fields)
 
+    def check(self, text: str, domain: str, question: str) -> ToolResult:
+        """Return the marks of a text: from recorded replies, or, where that is allowed, anew."""
+        params = self._params(domain)
+        refused = InputError(
+            "this text's check is not recorded, and a new one asks a model, which may cost: start "
+            f"the server with {ALLOW}"
+        )
+        if not (self.allowed or params.model("answer").replay):
+            raise refused
+        if self.model is not None:
+            params = params.answering(model_settings(self.model))
+        self._simulator(params, domain)  # refused where it is somebody else's
+        try:
+            given = asking.check_anew(self.project, params, text, question, domain, mend=False)
+        except NotStored as error:
+            raise error if self.allowed else refused from None
+        answer = given.answer
+        lines = [told(item).plain for item in answer.final.statements]
+        lines += [f"{LEFT_OUT}: {point.text}" for point in left_out(answer)]
+        lines += [unverified(answer, given=True), f"({given.source})"]
+        fields = {"source": given.source, **answer_json(given.question, answer)}
+        return ToolResult("\n".join(filter(None, lines)), fields)
+
     def simulate(
         self,
         domain: str,
@@ -163,9 +209,8 @@ class AssistantDesk:
         """One run, through the call cache."""
         params = self._params(domain)
         simulator = self._simulator(params, domain, tool)
-        evidence, hit = asking.simulate_tool(
-            self.project, params, domain, simulator, tool, arguments or {}, seed
-        )
+        source = asking.source_of(self.project, params, domain, simulator)
+        evidence, hit = asking.simulate_tool(source, tool, arguments or {}, seed)
         fields = evidence.model_dump(mode="json") | {"from_cache": hit}
         return ToolResult(evidence.text, fields)
 

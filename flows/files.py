@@ -38,7 +38,7 @@ def record_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
     """
     try:
         # newline: replies may hold the other line separators of Unicode.
-        with path.open(encoding="utf-8", newline="\n") as file:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield _record(path, number, line, kind)

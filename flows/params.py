@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -55,15 +56,16 @@ class Params(ParamsSection):
     A stage reads the sections that it declares and no others; a test compares.
     """
 
-    domains: list[Name] = Field(min_length=1, description="domains that the pipeline runs")
+    domains: list[Name] = Field(min_length=1, description="domains of the pipeline")
     simulators: dict[Name, SimulatorChoice] = Field(
-        description="by domain: its simulator (name, settings, seed), and who writes its questions "
-        "(benchmark_model, templates_file)"
+        description="by domain: its simulator (name, settings, seed), the writer of its "
+        "questions (benchmark_model, templates_file), and its own values of the "
+        "sections benchmark and answer"
     )
     prompts: str | None = Field(
         default=None,
         pattern=r"^[a-z0-9_-]+$",
-        description="a folder of prompts/ whose templates override those beside it by name",
+        description="a folder in prompts/ whose templates replace those of the same name",
     )
     llm: LlmParams
     benchmark: BenchmarkParams
@@ -77,14 +79,17 @@ class Params(ParamsSection):
         for domain in self.domains:
             if domain not in self.simulators:
                 close = difflib.get_close_matches(domain, self.simulators, n=1)
-                hint = f"; did you mean '{close[0]}'?" if close else ""
+                hint = f"; did you mean '{close[0]}'?" if close else " (`simulrag domains` adds it)"
                 raise ValueError(f"domain '{domain}' has no entry under simulators{hint}")
         if len(set(self.domains)) != len(self.domains):
             raise ValueError("domains are named twice")
         rooms = ((name, part) for name, part in self if isinstance(part, RoomSection))
-        wrong = [f"{name}.{told}" for name, room in rooms if (told := room.misfit(self.domains))]
-        if wrong:
-            raise ValueError("; ".join(wrong))
+        wrong = {f"{name}.{room.listed}": room.outside(self.domains) for name, room in rooms}
+        if others := dict.fromkeys(chain(*wrong.values())):
+            raise ValueError(
+                f"{', '.join(filter(wrong.get, wrong))}: {', '.join(map(repr, others))} not among "
+                f"the domains that run; `simulrag domains {' '.join(self.domains)}` sets all lists"
+            )
         return self
 
     @model_validator(mode="after")
@@ -161,18 +166,6 @@ class Params(ParamsSection):
         if isinstance(source, dict) and isinstance(given := source.get("settings"), dict):
             return source | {"settings": _located(given, root)}
         return source
-
-    def with_registered(self, name: str) -> Params:
-        """Add an installed simulator or a ``module:Class`` as a domain of its name.
-
-        Where a domain has that name already, it is that domain.
-        """
-        from simulators.registry import names
-
-        if name in self.simulators or not (":" in name or name in names()):
-            return self
-        known = {**self.simulators, name: SimulatorChoice(name=name)}
-        return self.model_copy(update={"simulators": known})
 
     def load_simulator(self, domain: str, root: Path) -> Simulator:
         """Return the simulator of a domain."""
@@ -276,6 +269,21 @@ def open_project() -> tuple[Project, Params]:
     """
     project = find_project()
     return project, load_params(project.params)
+
+
+def domain_lists(path: Path, domains: list[str]) -> dict[str, list[str]]:
+    """Return by dotted key the lists of params.yaml that change where these domains run alone.
+
+    Raises InputError for a file that is none.
+    """
+    raw, lists = read_params(path), {"domains": domains}
+    for name, kind in rooms().hook.params_section():
+        given = raw.get(name)
+        section = kind.model_construct(**given) if isinstance(given, dict) else kind()
+        if others := section.outside(domains):
+            listed = getattr(section, kind.listed)
+            lists[f"{name}.{kind.listed}"] = [item for item in listed if item not in others]
+    return lists
 
 
 def check_params(text: str, name: str) -> Params:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import ScalarNode
@@ -56,7 +56,7 @@ def read_yaml(path: Path) -> Any:
 def changed(path: Path, values: Mapping[str, object]) -> str:
     """Return the file's text with dotted keys set; comments and order stay.
 
-    Mappings become one line.
+    Mappings and lists become one line.
     """
     yaml = YAML()
     yaml.Representer = _Representer
@@ -69,7 +69,10 @@ def changed(path: Path, values: Mapping[str, object]) -> str:
         place = document
         for part in parts:
             place = place.setdefault(part, CommentedMap())
+        old = place.get(last)
         place[last] = _in_one_line(value)
+        if isinstance(old, CommentedSeq) and (behind := old.ca.items.get(len(old) - 1)):
+            place.ca.items[last] = [None, None, behind[0], None]  # what stands below a list is kept
     text = io.StringIO()
     yaml.dump(document, text)
     return text.getvalue()
@@ -79,6 +82,10 @@ def _in_one_line(value: object) -> object:
     if isinstance(value, str) and ":" in value:
         # YAML takes the colon of an address, in braces, for the end of a key.
         return DoubleQuotedScalarString(value)
+    if isinstance(value, list):
+        items = CommentedSeq(value)
+        items.fa.set_flow_style()
+        return items
     if not isinstance(value, Mapping):
         return value
     line = CommentedMap({key: _in_one_line(item) for key, item in value.items()})

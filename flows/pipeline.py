@@ -9,25 +9,27 @@ answered from the evidence they came with, where they carry none by their domain
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import JsonValue, ValidationError
 
-from flows.files import check_folder, write_records
+from flows.files import check_folder, write_bytes, write_records
 from flows.params import Params, load_params
 from flows.plan import announce
 from flows.project import Project, Results
 from flows.running.bench import pending_words
 from flows.running.runner import StageContext, make_item
-from flows.sections import SimulatorChoice
+from flows.sections import SimulatorChoice, check_name
 from flows.stages import exports, stage_of, stages
 from flows.watch.tracking import planned, say
 from simulrag.errors import (
@@ -123,7 +125,38 @@ def has_remote(project: Project) -> bool:
 
 def dvc(project: Project, *arguments: str) -> int:
     """Run DVC; its exit code."""
-    return run_child(project.root, sys.executable, "-m", "dvc", *arguments).returncode
+    return run_child(project.root, *dvc_command(project), *arguments).returncode
+
+
+def dvc_command(project: Project) -> tuple[str, ...]:
+    """Return what starts DVC in a project, once its locks can be read. Raises EnvironmentFault."""
+    _mend_locks(project.root / ".dvc" / "tmp")
+    # As -m dvc, but Ctrl-C ends it without a traceback while it is imported.
+    words = "import signal as s, sys; s.signal(2, s.SIG_DFL); sys.argv[0] = 'dvc'; import dvc.cli."
+    words += "parser, dvc.config; s.signal(2, s.default_int_handler); sys.exit(dvc.cli.main())"
+    return sys.executable, "-c", words
+
+
+def _mend_locks(folder: Path) -> None:
+    """Remove DVC's list of who works on what where a kill left none: it would refuse all."""
+    if _is_list(file := folder / "rwlock"):
+        return
+    from dvc.lock import Lock, LockError
+
+    try:
+        with Lock(str(folder / "rwlock.lock")):
+            if not _is_list(file):  # so nobody is just writing it
+                file.unlink()
+                sys.stderr.write(f"removed {file}: an interruption left it cut off\n")
+    except LockError:
+        raise EnvironmentFault(f"{file} is cut off, and another DVC is at it: let it end") from None
+
+
+def _is_list(file: Path) -> bool:
+    try:
+        return not file.exists() or isinstance(json.loads(file.read_bytes()), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _pull_calls(project: Project, params: Params) -> None:
@@ -155,12 +188,21 @@ class Imported:
     """The files by domain, and of how many of each one's questions (``limit`` None: all).
 
     ``stages``: what is done of each domain, in this order; the report is of all domains.
+    ``as_published``: by the paper's method, see ``MethodSettings.as_published``.
     """
 
     stages: ClassVar = ("answer", "label", "metrics")
     files: Mapping[str, Path]
     limit: int | None = None
     seed: int = 0
+    as_published: bool = False
+
+    def sampled(self, most: int) -> tuple[Imported, dict[str, float]]:
+        """Take at most so many questions a domain: them, and how many times as many there are."""
+        found = {name: len(read_questions(file)) for name, file in self.files.items()}
+        asked = {name: min(count, self.limit or count) for name, count in found.items()}
+        times = {name: count / min(count, most) for name, count in asked.items() if count}
+        return replace(self, limit=min(most, self.limit or most)), times
 
     def placed(self, project: Project, params: Params, place: Results) -> Params:
         """Write the questions into ``place``; the parameters of a run over them alone.
@@ -178,15 +220,20 @@ class Imported:
                 params.simulator(domain)
                 continue
             # The whole file: a sample's simulator would be another one.
+            if (content := file.read_bytes()).startswith(BOM_UTF8):  # replay reads JSON alone
+                write_bytes(file := place.imported(domain), content.removeprefix(BOM_UTF8))
             settings: dict[str, JsonValue] = {"benchmark": str(file.resolve()), "domain": domain}
             choices[domain] = SimulatorChoice(name="replay", settings=settings)
-        params = params.model_copy(update={"domains": list(self.files), "simulators": choices})
+        changed: dict[str, Any] = {"domains": list(self.files), "simulators": choices}
+        if self.as_published:
+            changed["answer"] = params.answer.as_published()
+        params = params.model_copy(update=changed)
         for domain in self.files:
             params.load_simulator(domain, project.root)
         return params
 
 
-def imported(folder: Path, limit: int | None, seed: int) -> Imported:
+def imported(folder: Path, limit: int | None, seed: int, *, as_published: bool = False) -> Imported:
     """Return the question files of a folder, ``DOMAIN.jsonl``.
 
     Raises InputError where there is none.
@@ -197,7 +244,9 @@ def imported(folder: Path, limit: int | None, seed: int) -> Imported:
             f"{folder} is no folder with question files (DOMAIN.jsonl); `simulrag import-official` "
             "writes them to data/imported"
         )
-    return Imported(files, limit, seed)
+    for name in files:
+        check_name(name, f"rename {folder / name}.jsonl")
+    return Imported(files, limit, seed, as_published)
 
 
 OUTCOMES = "SIMULRAG_OUTCOMES"
@@ -263,7 +312,7 @@ class StageEnd(Record):
 
 
 def note(stage: str, code: int | None = None, error: BaseException | None = None) -> None:
-    """Append a line where ``OUTCOMES`` names a file."""
+    """Append a line where ``OUTCOMES`` names a file. Raises EnvironmentFault."""
     place = os.environ.get(OUTCOMES)
     if place is None:
         return
@@ -273,8 +322,12 @@ def note(stage: str, code: int | None = None, error: BaseException | None = None
         error=type(error).__name__ if error else "",
         text=" ".join(str(error).split()) if error else "",
     )
-    with Path(place).open("a", encoding="utf-8") as file:
-        file.write(end.model_dump_json() + "\n")
+    try:
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(end.model_dump_json() + "\n")
+    except OSError as fault:
+        if error is None:  # else the caller tells that
+            raise EnvironmentFault(f"{OUTCOMES}: cannot write {place}: {fault.strerror}") from None
 
 
 class StageOutcomes:

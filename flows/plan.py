@@ -9,17 +9,16 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from flows.params import Params, load_params
+from flows.planned import Plan, TaskPlan, plan_text, total_lines
 from flows.project import Project, Results
 from flows.running.rehearse import (
-    FIRST_TOKEN_S,
-    TOKENS_PER_S,
     DryLoop,
     DryRunGateway,
     Length,
@@ -27,74 +26,22 @@ from flows.running.rehearse import (
     rehearse,
 )
 from flows.stages import exports, stage_of
-from flows.watch.tracking import duration, say
+from flows.watch.tracking import say
 from simulators.base import SimulatorError
 from simulrag.errors import BudgetMissing, SimulRAGError
-from simulrag.models.budget import Account, dollars
+from simulrag.models.budget import Account
 from simulrag.models.prices import PriceTable, read_prices
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
-from simulrag.records import Record, Usage
+from simulrag.records import Usage
 from simulrag.stage import Stage
 
 if TYPE_CHECKING:
     from flows.pipeline import Imported
 
 
-class TaskPlan(Record):
-    """One task of a stage: what is left of it, and what that costs.
-
-    ``calls``: still to be made, ``known`` of them by their keys. ``cached``: stored calls, which
-    cost nothing. The tokens are those of ``calls``. ``usd`` is None for a paid model without a
-    price, 0 for a free one. ``replayed``: the model's calls are only replayed, so ``calls`` cannot
-    be made at all.
-    """
-
-    stage: str
-    task: str
-    calls: int
-    known: int
-    cached: int
-    input_tokens: int
-    output_tokens: int
-    model: str
-    usd: float | None
-    replayed: bool = False
-
-
-class Plan(Record):
-    """The pending work, and what was spent so far (US dollars and tokens, on paid calls).
-
-    ``seconds``: how long its calls will take, so many ``at_a_time`` and in chains that wait for one
-    another; ``measured``: how many stored calls tell the pace of each of the models
-    that are to be asked; 0: it is assumed. ``alone``: the calls that would be left with nothing to
-    compare with (``answer.beside: []``); None where that changes nothing. ``uncounted``: tasks
-    after which nothing could be counted, with the reason. ``prices_as_of``: the month or day of
-    each price that was used, by model.
-    """
-
-    tasks: tuple[TaskPlan, ...]
-    seconds: float
-    at_a_time: int
-    measured: dict[str, int]
-    alone: int | None = None
-    uncounted: dict[str, str]
-    paid_calls: int
-    usd: float
-    unpriced: tuple[str, ...]
-    prices_as_of: dict[str, str]
-    spent_usd: float
-    spent_tokens: int
-    budget_usd: float | None
-    budget_tokens: int | None
-
-    def calls(self) -> dict[str, tuple[int, int]]:
-        """Return by stage how many calls are stored, and how many there will be."""
-        by_stage: dict[str, tuple[int, int]] = {}
-        for task in self.tasks:
-            stored, calls = by_stage.get(task.stage, (0, 0))
-            by_stage[task.stage] = (stored + task.cached, calls + task.cached + task.calls)
-        return by_stage
+SAMPLE = 50
+"""Questions of each imported domain that a plan counts: so many take seconds."""
 
 
 def make_plan(
@@ -102,23 +49,34 @@ def make_plan(
     params: Params | None = None,
     questions: Imported | None = None,
     outs: Results | None = None,
+    *,
+    exact: bool = False,
 ) -> Plan:
     """Return the plan of all stages and domains of ``params``, by default those of params.yaml.
 
-    Or of a run over imported ``questions``, whose outs lie in ``outs``.
+    Or of a run over imported ``questions``, whose outs lie in ``outs``: from ``SAMPLE`` of each
+    domain, or from all of them (``exact``).
     """
     params = params or load_params(project.params)
-    plan = _plan(project, params, questions, outs)
+    plan = _plan(project, params, questions, outs, exact=exact)
     pending = any(task.calls and task.stage.startswith("answer@") for task in plan.tasks)
-    if not (pending and params.answer.beside):
+    published = questions is not None and questions.as_published
+    if published or not (pending and params.answer.beside):
         return plan
     answer = params.answer.model_copy(update={"beside": ()})
-    alone = _plan(project, params.model_copy(update={"answer": answer}), questions, outs)
+    alone = _plan(
+        project, params.model_copy(update={"answer": answer}), questions, outs, exact=exact
+    )
     return plan.model_copy(update={"alone": sum(task.calls for task in alone.tasks)})
 
 
 def _plan(
-    project: Project, params: Params, questions: Imported | None, outs: Results | None
+    project: Project,
+    params: Params,
+    questions: Imported | None,
+    outs: Results | None,
+    *,
+    exact: bool,
 ) -> Plan:
     prices = read_prices(project.prices)
     with (
@@ -129,13 +87,16 @@ def _plan(
         account = Account(cache.ledger(), prices, params.operations.budget.since)
         account.update()
         place = Path(folder)
-        given = None
+        given, times = None, dict[str, float]()
         if questions is not None:
+            if not exact:
+                questions, times = questions.sampled(SAMPLE)
             params = questions.placed(project, params, Results(place))
             given = [stage_of(name) for name in questions.stages]
         for path in _exports(project, params, given, outs):
             cache.import_calls(path)
         planned = runner.run(_all(project, params, cache, prices, place, given))
+    planned.multiply(times)
     tasks = planned.tasks
     paid = [task for task in tasks if task.usd is None or task.usd > 0]
     limits = params.operations.budget
@@ -157,6 +118,7 @@ def _plan(
         spent_tokens=account.spent.tokens,
         budget_usd=limits.usd,
         budget_tokens=limits.tokens,
+        sample=SAMPLE if any(factor > 1 for factor in times.values()) else None,
     )
 
 
@@ -165,9 +127,11 @@ def show_plan(
     as_json: bool,
     questions: Imported | None = None,
     outs: Results | None = None,
+    *,
+    exact: bool = False,
 ) -> None:
     """Print the plan of params.yaml, see ``make_plan``."""
-    plan = make_plan(project, load_params(project.params), questions, outs)
+    plan = make_plan(project, load_params(project.params), questions, outs, exact=exact)
     text = json.dumps(plan.model_dump(mode="json"), indent=2) if as_json else plan_text(plan)
     sys.stdout.write(text + "\n")
 
@@ -187,7 +151,7 @@ def announce(
         model.replay for model in params.models().values()
     ):
         return None
-    say("counting the calls to be made: some four questions a second")
+    say("counting the calls to be made")
     try:
         plan = make_plan(project, params, questions, outs)
     except (SimulRAGError, SimulatorError) as error:  # a stage will say it; others may come through
@@ -226,6 +190,14 @@ class PlannedStages:
     measured: dict[str, list[Length]] = field(default_factory=dict)
     assumed_s: dict[str, tuple[str, float]] = field(default_factory=dict)
 
+    def multiply(self, times: Mapping[str, float]) -> None:
+        """Take each stage of a domain to be so many times as long as what was counted."""
+        self.tasks = [_times(task, times.get(_domain(task.stage), 1)) for task in self.tasks]
+        self.assumed_s = {
+            stage: (model, seconds * times.get(_domain(stage), 1))
+            for stage, (model, seconds) in self.assumed_s.items()
+        }
+
     def seconds(self) -> float:
         """Sum up what the stages take, at the pace of their models as far as that was measured."""
         return sum(assumed_s * self.pace(model) for model, assumed_s in self.assumed_s.values())
@@ -235,6 +207,18 @@ class PlannedStages:
         calls = self.measured.get(model, ())
         assumed_s = sum(call.assumed_s for call in calls)
         return sum(call.seconds for call in calls) / assumed_s if assumed_s else 1.0
+
+
+def _domain(stage: str) -> str:
+    return stage.partition("@")[2]
+
+
+def _times(task: TaskPlan, factor: float) -> TaskPlan:
+    counts = ("calls", "known", "cached", "input_tokens", "output_tokens")
+    changed: dict[str, object] = {name: round(getattr(task, name) * factor) for name in counts}
+    if task.usd is not None:
+        changed["usd"] = task.usd * factor
+    return task.model_copy(update=changed)
 
 
 async def _all(
@@ -304,83 +288,3 @@ def _dates(params: Params, tasks: list[TaskPlan], prices: PriceTable) -> dict[st
         if price is not None and model in pending:
             dates[model] = price.as_of
     return dates
-
-
-def plan_text(plan: Plan) -> str:
-    """Return the plan for people: a line a stage, its tasks below, the total and the budget."""
-    lines: list[str] = []
-    for stage in dict.fromkeys(task.stage for task in plan.tasks):
-        tasks = [task for task in plan.tasks if task.stage == stage]
-        lines.append(f"{stage} ({tasks[0].model}): {_sum_text(tasks)}")
-        lines += [f"    {task.task:<22} {_sum_text([task])}" for task in tasks if task.calls]
-    return "\n".join([*lines, *total_lines(plan)])
-
-
-def total_lines(plan: Plan) -> Iterator[str]:
-    """Yield the total, the time and the budget, and what is to be known of them."""
-    yield f"all: {_sum_text(plan.tasks)}"
-    if plan.alone is not None:
-        yield (
-            f"answer.beside: [] leaves {plan.alone:,} of these calls: three for an answer that "
-            "needs no second look and no mending, and its labels"
-        )
-    yield from (f"no price of {model}: add it to prices.yaml" for model in plan.unpriced)
-    for model in sorted({task.model for task in plan.tasks if task.replayed and task.calls}):
-        yield (
-            f"{model} is only replayed and these calls are not recorded: name a model of your own "
-            "(`simulrag use openai:gpt-5-mini`)"
-        )
-    for task, why in plan.uncounted.items():
-        yield f"what follows the replies to '{task}' is not counted: {why}"
-    if plan.measured:
-        yield _time_text(plan)
-    if plan.prices_as_of:
-        dated = ", ".join(f"{model} as of {day}" for model, day in plan.prices_as_of.items())
-        yield f"prices: {dated}; check them against your provider's page"
-    named = [] if plan.budget_usd is None else [f"{dollars(plan.budget_usd)} USD"]
-    named += [] if plan.budget_tokens is None else [f"{plan.budget_tokens:,} tokens"]
-    yield (
-        f"budget: {' and '.join(named) or 'not set'}; spent so far: {plan.spent_usd:.2f} USD, "
-        f"{plan.spent_tokens:,} tokens"
-    )
-    if plan.budget_usd is not None and plan.spent_usd + plan.usd > plan.budget_usd:
-        yield "the estimate does not fit into the budget: the run would stop in between"
-    if any(task.calls for task in plan.tasks):
-        yield "estimates: without discounts for cached prompts; reasoning is assumed, not known"
-
-
-def _time_text(plan: Plan) -> str:
-    """Tell how long it takes, and where that is known from."""
-    paces = [
-        f"{model} as measured on {calls:,} calls"
-        if calls
-        else f"{model} as assumed, {FIRST_TOKEN_S:g} s a call and {TOKENS_PER_S:g} tokens a second"
-        for model, calls in sorted(plan.measured.items())
-    ]
-    return (
-        f"time: about {duration(plan.seconds)} with {plan.at_a_time} calls at a time "
-        f"(operations.concurrency); {'; '.join(paces)}"
-    )
-
-
-def _sum_text(tasks: Iterable[TaskPlan]) -> str:
-    rows = list(tasks)
-    calls, known = sum(row.calls for row in rows), sum(row.known for row in rows)
-    cached = sum(row.cached for row in rows)
-    if not calls:
-        return f"nothing left; {cached:,} cached"
-    about = "" if known == calls else "about "
-    money = sum(row.usd or 0.0 for row in rows)
-    price = f"{money:.2f} USD" if money > 0 else "free"
-    if any(row.usd is None for row in rows):
-        price = f"{price} and more" if money else "no price"
-    sent = sum(row.input_tokens for row in rows)
-    written = sum(row.output_tokens for row in rows)
-    return (
-        f"{about}{calls:,} calls, {_short(sent)} tokens in, {_short(written)} out, {price}; "
-        f"{cached:,} cached"
-    )
-
-
-def _short(tokens: int) -> str:
-    return f"{tokens / 1e6:.1f} M" if tokens >= 1e6 else f"{tokens / 1e3:.1f} k"

@@ -6,12 +6,14 @@ stage of dvc.yaml.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
+from simulrag.errors import InputError
 from simulrag.models.settings import BudgetLimits, ModelSettings
 from simulrag.questions.records import Kind
 
@@ -19,8 +21,16 @@ if TYPE_CHECKING:
     from simulrag.calls import CachePlace
 
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+Name = Annotated[str, Field(pattern=NAME, max_length=100)]
 """Of a domain or a source: it becomes a file's name, and a word of a command in dvc.yaml."""
+
+
+def check_name(name: str, way_on: str) -> None:
+    """Raise InputError for what can be no domain's name; ``way_on`` says what to do then."""
+    if not re.fullmatch(NAME, name) or len(name) > 100:
+        rule = "100 letters, digits, - and _ at most, the first no sign"
+        raise InputError(f"{name!r} can be no domain's name ({rule}); {way_on}")
 
 
 class ParamsSection(BaseModel):
@@ -32,50 +42,43 @@ class ParamsSection(BaseModel):
 class RoomSection(ParamsSection):
     """Base of the sections that rooms bring: of ``domains``, those that it runs over."""
 
+    listed: ClassVar[str] = "domains"
+    """The field that lists what the room's stages run over."""
+
     @property
     def own_items(self) -> Collection[str]:
-        """What the room's stages may run over that is no domain."""
+        """What they may run over that is no domain."""
         return ()
 
-    def misfit(self, domains: Sequence[str]) -> str | None:
-        """Say what does not fit the domains that run."""
-        others = [name for name in getattr(self, "domains", ()) if name not in domains]
-        if not others:
-            return None
-        are, them = ("is", "it") if len(others) == 1 else ("are", "them")
-        return (
-            f"domains: {', '.join(map(repr, others))} {are} not among the domains that run: "
-            f"{', '.join(domains)}; take {them} out there too, or run {them}"
-        )
+    def outside(self, domains: Sequence[str]) -> list[str]:
+        """List what it names that neither runs nor is its own."""
+        known = (*domains, *(self.own_items or ()))
+        return [name for name in getattr(self, self.listed, None) or () if name not in known]
 
 
 class SimulatorChoice(ParamsSection):
     """Which simulator answers a domain, and its settings."""
 
-    name: str = Field(
-        description="a simulator registered under the entry point simulrag.simulators"
-    )
-    settings: dict[str, JsonValue] = Field(
-        default={}, description="keyword settings of that simulator"
-    )
+    name: str = Field(description="name of a simulator, as in the entry point simulrag.simulators")
+    settings: dict[str, JsonValue] = Field(default={}, description="settings of that simulator")
     seed: int = Field(
         default=0,
         ge=0,
-        description="seed of every run, so that a question's evidence is its reference's",
+        description="seed of every run; one seed, so that an answer has the reference's runs",
     )
     benchmark_model: ModelSettings | None = Field(
         default=None,
-        description="model that writes this domain's questions, in place of llm.benchmark",
+        description="model that writes this domain's questions; null: llm.benchmark",
     )
     templates_file: str | None = Field(
         default=None,
-        description="YAML of question templates by hand, in place of a model's",
+        description="YAML file of your question templates, in place of a model's",
     )
     benchmark: dict[str, JsonValue] = Field(
-        default={}, description="what this domain has otherwise than the section benchmark says"
+        default={}, description="values that replace those of the section benchmark in this domain"
     )
     answer: dict[str, JsonValue] = Field(
-        default={}, description="what this domain has otherwise than the section answer says"
+        default={}, description="values that replace those of the section answer in this domain"
     )
 
 
@@ -83,16 +86,16 @@ class BenchmarkParams(ParamsSection):
     """Benchmark generation."""
 
     questions: int = Field(ge=1, le=100_000, description="questions to generate for each domain")
-    templates: int = Field(ge=1, le=200, description="question templates to ask the model for")
-    seed: int = Field(ge=0, description="seed of scenario sampling")
+    templates: int = Field(ge=1, le=200, description="question templates that the model writes")
+    seed: int = Field(ge=0, description="seed of the scenarios")
     kind: Kind = Field(
         default="open",
-        description="open: about the outputs of given runs; search: about the one setting that up "
-        "to 40 runs find",
+        description="open: questions about the outputs of given runs; search: about the one "
+        "setting, among up to 40 runs, that crosses a bound or is best",
     )
     set_up: bool = Field(
         default=True,
-        description="questions state their set-up and may ask beyond the simulator's reach",
+        description="questions state their set-up, and may ask for more than the simulator knows",
     )
 
 
@@ -100,13 +103,14 @@ class LabelParams(ParamsSection):
     """Claim labelling."""
 
     tolerance: Literal["rounding"] | float = Field(
-        description="'rounding' (the claim's own), or a tolerance in percent of the reference"
+        description="tolerance of numbers: 'rounding' (that of the claim) or percent of the "
+        "reference"
     )
     claims_per_call: int = Field(
         default=20,
         ge=1,
         le=200,
-        description="claims of one question in one labelling call; 1: each",
+        description="claims of a question in one labelling call",
     )
 
     @model_validator(mode="after")
@@ -128,30 +132,38 @@ class ClusterParams(ParamsSection):
     """Where chunks go with ``operations.runner: dask``."""
 
     workers: int = Field(
-        default=2, ge=1, le=1024, description="worker processes on this machine, without an address"
+        default=2, ge=1, le=1024, description="worker processes on this machine, if address is null"
     )
     address: str | None = Field(
-        default=None, description="a Dask scheduler that runs, as tcp://host:8786"
+        default=None, description="address of a running Dask scheduler, such as tcp://host:8786"
     )
 
 
 class RefreshBudget(ParamsSection):
     """What one refresh may cost, whatever was spent before its day."""
 
-    usd: float | None = Field(default=None, ge=0, description="most money in US dollars")
-    tokens: int | None = Field(default=None, ge=0, description="most tokens, both ways together")
+    usd: float | None = Field(
+        default=None, ge=0, description="upper limit of money of one refresh, in US dollars"
+    )
+    tokens: int | None = Field(
+        default=None,
+        ge=0,
+        description="upper limit of tokens of one refresh, prompts and replies together",
+    )
 
 
 class RefreshParams(ParamsSection):
-    """Scheduled refreshes; see docs/schedule.md."""
+    """Scheduled refreshes; see docs/operate.md."""
 
-    cron: str = Field(default="0 3 * * 1", description="when a period begins, as five cron fields")
-    timezone: str = Field(default="UTC", description="the time zone of cron, by its IANA name")
+    cron: str = Field(default="0 3 * * 1", description="beginning of a period, as five cron fields")
+    timezone: str = Field(default="UTC", description="time zone of cron, by its IANA name")
     branch: str = Field(
-        default="refresh", pattern=r"^[\w./-]+$", description="git branch of the results"
+        default="refresh",
+        pattern=r"^[\w./-]+$",
+        description="prefix of the git branches with the results",
     )
     alpha: float = Field(
-        default=0.05, gt=0, lt=1, description="a drop counts below this p, Holm-adjusted"
+        default=0.05, gt=0, lt=1, description="a fall counts if its Holm-adjusted p is below this"
     )
     budget: RefreshBudget = Field(
         default=RefreshBudget(),
@@ -170,13 +182,14 @@ class Operations(ParamsSection):
     """How the work is run. Nothing here changes a result."""
 
     cache: str = Field(
-        description="where the call cache lies: a folder, diskcache:DIR or redis[s]://HOST:PORT/DB"
+        description="place of the call cache: a folder, diskcache:DIR or redis[s]://HOST:PORT/DB"
     )
     mode: Literal["normal", "replay", "refresh", "deferred"] = Field(
-        description="normal; replay (a miss is an error); refresh (call again and overwrite); "
-        "deferred (a miss waits for a batch, see docs/what-it-costs.md)"
+        description="normal; replay (a missing model call is an error); refresh (calls are "
+        "repeated and overwritten); deferred (a missing call waits for a batch, "
+        "see docs/bring-your-own-model.md)"
     )
-    concurrency: int = Field(ge=1, le=4096, description="model calls in flight")
+    concurrency: int = Field(ge=1, le=4096, description="model calls at a time")
     simulator_workers: int = Field(ge=1, le=1024, description="simulator runs at a time")
     chunk: int = Field(ge=1, le=10_000, description="questions in one Prefect task")
     runner: Literal["threads", "dask"] = Field(
@@ -187,21 +200,21 @@ class Operations(ParamsSection):
     min_coverage: float = Field(
         ge=0,
         le=1,
-        description="a stage below this share of successes fails; answers of which fewer "
-        "than this share had evidence to be checked with come with a warning",
+        description="a stage fails below this share of successes; a warning follows if "
+        "fewer than this share of the answers had evidence",
     )
     prefect: Literal["auto", "off"] = Field(
-        description="auto: stages are shown where a Prefect server answers (`simulrag ui`); off"
+        description="auto: show stages in Prefect if a server answers (`simulrag ui`); off: never"
     )
     call_timeout_s: float = Field(gt=0, description="time limit of one attempt at a model call")
     retries: int = Field(
-        default=5, ge=0, le=20, description="how often a call is sent again when the provider fails"
+        default=5, ge=0, le=20, description="further attempts if the provider fails"
     )
     reply_mb: float = Field(
-        default=64.0, gt=0, le=10_000, description="a model's reply above this is given up"
+        default=64.0, gt=0, le=10_000, description="upper limit of a model's reply, in megabytes"
     )
     budget: BudgetLimits = Field(
-        default=BudgetLimits(), description="what calls that cost money may cost, over all stages"
+        default=BudgetLimits(), description="limits of paid calls, over all stages"
     )
     refresh: RefreshParams = Field(
         default=RefreshParams(), description="scheduled refreshes of the benchmark"

@@ -31,12 +31,14 @@ class ProbeTask:
 @dataclass
 class Probed:
     """``hashed``: files that fingerprint() read; ``missed``: files of the simulator's own package
-    that its runs loaded or opened and fingerprint() did not read; ``outputs`` by tool and call."""
+    that its runs loaded or opened and fingerprint() did not read; ``outputs`` by tool and call;
+    ``script``: the simulator's one file, where it is in no package."""
 
     fingerprint: str = ""
     hashed: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
+    script: str = ""
     error: str = ""
 
 
@@ -73,6 +75,7 @@ def probe(task: ProbeTask) -> Probed:
     own = {path for path in opened.take() | _loaded() if _belongs(path, root)}
     seen.hashed = sorted(map(str, hashed))
     seen.missed = sorted(_short(path, root) for path in own - hashed)
+    seen.script = root.name if root.is_file() else ""
     return seen
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from simulators.base import ArgumentError, MissingEngineError, Simulator
@@ -81,11 +82,11 @@ def no_package(module: str) -> str:
     top = sys.modules.get(module.partition(".")[0])
     if top is None or not hasattr(top, "__path__") or top.__file__ is not None:
         return ""
-    folder = next(iter(top.__path__), top.__name__)
-    return (
-        f"{folder} has no __init__.py, so it is no package: add one that imports the class, or "
-        "begin in the folder that holds the package"
-    )
+    folder = Path(next(iter(top.__path__), top.__name__))
+    instead = "add one that imports the class, or begin in the folder that holds the package"
+    if (folder / "pyproject.toml").is_file():
+        instead = "begin in it, or have its package in src/ and install it"
+    return f"{folder} has no __init__.py, so it is no package: {instead}"
 
 
 def _factory(name: str) -> Callable[..., Any]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
@@ -16,14 +14,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import yaml
 from pydantic import Field, ValidationError
 
-from simulators.base import Simulator
+from simulators.base import Simulator, SimulatorError
 from simulators.registry import load
 from simulrag.calls import CachePlace, CallCache, parse_place
-from simulrag.errors import InputError, ModelError, first_problem
+from simulrag.errors import InputError, ModelError, SimulRAGError, first_problem
 from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.models.budget import open_budget
 from simulrag.models.gateway import Gateway
+from simulrag.models.live import run_here
 from simulrag.models.prices import read_prices
 from simulrag.models.prompts import packaged_prompts
 from simulrag.models.providers.registry import make_provider, model_settings
@@ -76,7 +75,10 @@ class AnswerNow(Answer):
     stored_calls: dict[str, int] = Field(default_factory=dict)
 
     def to_frame(self) -> pl.DataFrame:
-        """Frame its claims, a row each: see ``simulrag.shown.claims_frame``."""
+        """Frame its claims, a row each (needs polars: ``pip install polars``).
+
+        See ``simulrag.shown.claims_frame``. Raises EnvironmentFault where polars is not installed.
+        """
         return claims_frame(self)
 
     def __repr__(self) -> str:
@@ -146,7 +148,8 @@ async def aanswer(
 
     The result holds ``text``, ``final`` (with ``statements``), ``claims`` (each with ``before``,
     ``after``, ``confidence``, ``boundary`` and ``verdict``), ``evidence``, ``usage`` and
-    ``stored_calls``; a notebook shows it, and ``to_frame()`` gives its claims as a polars frame.
+    ``stored_calls``; a notebook shows it, and ``to_frame()`` gives its claims as a frame,
+    which needs polars.
 
     Raises SimulRAGError: InputError, EnvironmentFault (no key), BudgetMissing, BudgetSpent,
     ModelError or CacheError, and SimulatorError of ``simulators.base`` for a simulator that is not
@@ -210,11 +213,14 @@ async def acheck(
 def _blocking(
     work: Callable[Given, Coroutine[Any, Any, Found]], name: str
 ) -> Callable[Given, Found]:
-    """Make the same function, waited for."""
+    """Make the same function, waited for; its errors are told without how they came about."""
 
     @wraps(work)
     def waited(*args: Given.args, **kwargs: Given.kwargs) -> Found:
-        return _run(work(*args, **kwargs))
+        try:
+            return run_here(work(*args, **kwargs))
+        except (SimulRAGError, SimulatorError) as error:
+            raise error.with_traceback(None) from None
 
     waited.__name__ = waited.__qualname__ = name
     return waited
@@ -360,13 +366,3 @@ def default_cache() -> CachePlace:
                     return parse_place(place, folder)
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "simulrag" / "calls"
-
-
-def _run(work: Coroutine[Any, Any, Found]) -> Found:
-    """Run to the end, also where an event loop runs already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1, thread_name_prefix="simulrag") as thread:
-        return thread.submit(asyncio.run, work).result()

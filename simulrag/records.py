@@ -82,8 +82,8 @@ class Usage(Record):
         return self.calls == 0 or self.input_tokens + self.output_tokens > 0
 
     def __add__(self, other: Usage) -> Usage:
-        counts = Usage.model_fields
-        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in counts})
+        counts = Usage.model_fields  # a sum above their bound could not be read again
+        return Usage(**{n: min(getattr(self, n) + getattr(other, n), 10**12) for n in counts})
 
 
 class ToolCall(Record):

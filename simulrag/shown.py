@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ from simulators.registry import missing
 from simulrag.errors import EnvironmentFault
 from simulrag.marks import stretches
 from simulrag.method.recipes import MARKED
-from simulrag.records import Answer, MissingPoint, Standing, Statement, claim_hash
+from simulrag.records import Answer, Evidence, MissingPoint, Standing, Statement, claim_hash
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,6 +168,25 @@ def left_out(answer: Answer) -> tuple[MissingPoint, ...]:
     return () if any(item.standing == "added" for item in final.statements) else audit.missing
 
 
+_READ_IN = {"_mg": ("kg", 1e-6), "_ml": ("l", 1e-3)}
+"""By the end of an output's name, which is its unit: the unit that people read large values in."""
+_LARGE = 1000
+
+
+def readable(evidence: Evidence) -> str:
+    """Repeat a run's large outputs in units that people read: "co2 35.8 kg"; "" without any.
+
+    Models are not shown it.
+    """
+    said = [
+        f"{name.removesuffix(end)} {value * factor:.3g} {unit}"
+        for name, value in evidence.outputs.items()
+        for end, (unit, factor) in _READ_IN.items()
+        if name.endswith(end) and isinstance(value, int | float) and abs(value) >= _LARGE
+    ]
+    return f"In other units: {', '.join(said)}." if said else ""
+
+
 def claim_rows(answer: Answer) -> list[dict[str, Any]]:
     """Make a row a claim, with the columns of ``claims_frame``."""
     selected, kept = set(answer.final.selected), set(answer.final.kept)
@@ -210,10 +229,13 @@ def claims_frame(answer: Answer) -> pl.DataFrame:
     return pl.DataFrame(claim_rows(answer), schema)
 
 
-def as_html(answer: Answer, about: str, *, given: bool = False) -> str:
+def as_html(
+    answer: Answer, about: str, *, given: bool = False, colours: Mapping[str, str] = COLOURS
+) -> str:
     """Write the text with its marks, what has no place in it, the claims and the evidence, as HTML.
 
-    ``about``: a line on what it took. ``given``: a text of somebody's.
+    ``about``: a line on what it took. ``given``: a text of somebody's. ``colours``: as COLOURS, of
+    the page that it stands on.
     """
     statements = answer.final.statements
     return _template().render(
@@ -226,10 +248,11 @@ def as_html(answer: Answer, about: str, *, given: bool = False) -> str:
         left_out=left_out(answer),
         rows=[] if is_marked(answer) else claim_rows(answer),
         standings=STANDINGS,
-        colours=COLOURS,
+        colours=colours,
         titles=(NO_PLACE, LEFT_OUT),
         told=statement_words,
         run_words=run_words,
+        readable=readable,
         # A notebook holds several answers, whose runs are not the same.
         key=claim_hash(f"{answer.question_id} {answer.text}")[:8],
     )

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 from pydantic import JsonValue
 
 from simulators.base import Exampled, Simulator
-from simulators.json_schema import schema_of
+from simulators.json_schema import names_of, schema_of
 from simulators.registry import load, names, reaches_out
 
 MARK = "Stand-in:"
@@ -90,9 +90,12 @@ class Prompted:
 
     def tools(self, text: str | None = None) -> list[tuple[Simulator, str]]:
         """Find the tools that a handbook in the prompt (or ``text``) names, with who has them."""
-        named = _TOOL.findall(self.seed if text is None else text)
+        told = self.seed if text is None else text
         known = [*self.simulators, *_registered(tuple(names()))]
-        owners = ((next((s for s in known if tool in s.tools), None), tool) for tool in named)
+        owners = (
+            (next((s for s in known if _tells_of(told, s, tool)), None), tool)
+            for tool in _TOOL.findall(told)
+        )
         return [(owner, tool) for owner, tool in owners if owner is not None]
 
     def example(self) -> tuple[str, dict[str, Any]] | None:
@@ -105,6 +108,13 @@ class Prompted:
         for tool, table in _TOOLS.findall(f"{self.seed}\n### "):
             return tool, {name: _required(kind, ends) for name, kind, ends in _ROW.findall(table)}
         return None
+
+
+def _tells_of(handbook: str, simulator: Simulator, tool: str) -> bool:
+    """Tell a simulator's tool from another's of that name, by its arguments."""
+    if tool not in simulator.tools:
+        return False
+    return all(name in handbook for name in names_of(simulator.tools[tool].arguments))
 
 
 def _required(kind: str, ends: str) -> str | float:

@@ -23,33 +23,32 @@ PANELS = (ASK, RUN, LOOK, MODELS, SOURCES, LABELS, OPERATE, "Further")
 
 COMMANDS: dict[tuple[str, str], dict[str, str]] = {
     (ASK, "flows.cli.ask"): {
-        "ask": "Show a question's stored answer, or answer it anew.",
-        "check": "Check a text of anybody's, statement by statement, by runs made for what it "
-        "claims.",
-        "questions": "List the questions of the benchmark, to ask.",
+        "ask": "Show the stored answer to a question, or answer it.",
+        "check": "Check a text against a simulator, statement by statement.",
+        "questions": "List the questions of the benchmark.",
         "simulate": "Run one tool of a domain's simulator (through the call cache).",
-        "handbook": "Print the handbook that models are shown.",
+        "handbook": "Print the handbook that models read.",
     },
     (ASK, "flows.cli.services"): {
-        "mcp": "Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by "
+        "mcp": "Serve ask, check, simulate, handbook and questions to an assistant; read-only by "
         "default.",
     },
     (RUN, "flows.cli.run"): {
         "run": "Run the pipeline (`dvc repro --keep-going`); show the table.",
-        "retry": "Run stages whose outs hold failures again, then the rest.",
-        "plan": "State calls, tokens, money and time of what is to be done.",
-        "params": "Tell what each parameter means, and its value.",
+        "retry": "Repeat the stages that have failures, then run the rest.",
+        "plan": "State calls, tokens, money and time of the pending work.",
+        "params": "Show the meaning and the value of each parameter.",
         "stage": "Run one stage without DVC.",
     },
     (LOOK, "flows.cli.run"): {
-        "table": "Show what each way to write an answer costs and is worth, from the last run's "
-        "metrics.",
+        "table": "Show the cost and the worth of each method, from the last run's metrics.",
+        "figure": "Draw a figure for a paper, a panel a domain.",
     },
     (LOOK, "flows.cli.services"): {
         "ui": "Start Prefect's UI in the background, to watch stages.",
     },
     (MODELS, "flows.cli.models"): {
-        "use": "Put a model of your own into params.yaml.",
+        "use": "Write a model of your own into params.yaml.",
         "models": "The models that params.yaml names.",
     },
     (MODELS, "flows.cli.calls"): {
@@ -58,6 +57,7 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
     (SOURCES, "flows.cli.sources"): {
         "import-official": "Import published benchmark folders as questions.",
         "simulators": "Simulators: of this project, and yours.",
+        "domains": "Choose the domains that run, in every list of params.yaml.",
         "library": "Documents as evidence.",
     },
     (LABELS, "flows.cli.label"): {"label": "Labels by people, which override the judge's."},
@@ -66,8 +66,8 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
         "serve": "Run refreshes on the schedule of params.yaml.",
     },
     (OPERATE, "flows.cli.run"): {
-        "record": "Keep the calls of the last run in data/recorded, where the default replays "
-        "them from.",
+        "record": "Write the calls of the last run to data/recorded, from where the default "
+        "replays them.",
     },
     (OPERATE, "flows.cli.calls"): {"cache": "The call cache: what was paid for."},
     (OPERATE, "flows.cli.docs"): {

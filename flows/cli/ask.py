@@ -21,7 +21,7 @@ from flows.asking import (
     benchmark_questions,
     check_anew,
     find_answer,
-    find_question,
+    find_source,
     offered,
     simulate_tool,
 )
@@ -50,6 +50,7 @@ from simulrag.shown import (
     left_out,
     legend,
     pieces,
+    readable,
     run_words,
     statement_words,
     unverified,
@@ -121,10 +122,10 @@ def ask(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show a question's stored answer, or answer it anew.
+    """Show the stored answer to a question, or answer it.
 
-    A question of the benchmark has one (`simulrag questions`), of each --method and --budget that
-    the run wrote; any other needs --model.
+    Questions of the benchmark (`simulrag questions`) have a stored answer for each --method and
+    --budget of the run. Other questions need --model.
     """
     if not question.strip():
         raise InputError("the question is empty; give it in quotes")
@@ -181,21 +182,20 @@ def check(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check a text of anybody's, statement by statement, by runs made for what it claims.
+    """Check a text against a simulator, statement by statement.
 
-    Exit code 3 where a statement is wrong; what no run decides is no fault.
+    Exit code 3 if a statement is wrong. A statement that no run decides is no error.
     """
     chosen = chosen_model(model, endpoint, key_env, free=free)
     project, params = open_project()
     params.simulator(domain)
     params = params.answering(chosen)
-    known = find_question(project, params, question, domain)
-    asked = known.text if known else question
-    answer, source = check_anew(project, params, _read(file), asked, domain, mend=mend)
+    given = check_anew(project, params, _read(file), question, domain, mend=mend)
+    text, answer = given.question, given.answer
     if as_json:
-        print_json({"source": source, **answer_json(asked, answer)})
+        print_json({"source": given.source, **answer_json(text, answer)})
     else:
-        show_answer(asked, answer, source, params.answer.centrality, given=True)
+        show_answer(text, answer, given.source, params.answer.centrality, given=True)
     if any(item.standing in ("wrong", "corrected") for item in answer.final.statements):
         raise typer.Exit(WRONG)
 
@@ -217,7 +217,7 @@ def questions(
     full: Annotated[bool, typer.Option("--full", help="Whole questions, not a line each.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the questions of the benchmark, to ask."""
+    """List the questions of the benchmark."""
     project, params = open_project()
     if domain is not None:
         params.simulator(domain)
@@ -246,20 +246,16 @@ def simulate(
     """Run one tool of a domain's simulator (through the call cache)."""
     given = json_object(arguments, "the arguments", '{"speed_factor": 0.8}')
     look_here(domain)
-    project, params = open_project()
-    params = params.with_registered(domain)
-    simulator = params.load_simulator(domain, project.root)
-    evidence, hit = simulate_tool(project, params, domain, simulator, tool, given, seed)
-    show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, evidence.text)
+    evidence, hit = simulate_tool(find_source(domain), tool, given, seed)
+    lines = [evidence.text, *filter(None, [readable(evidence)])]
+    show(as_json, evidence.model_dump(mode="json") | {"from_cache": hit}, *lines)
 
 
 @app.command()
 def handbook(domain: DomainArgument) -> None:
-    """Print the handbook that models are shown."""
+    """Print the handbook that models read."""
     look_here(domain)
-    project, params = open_project()
-    params = params.with_registered(domain)
-    typer.echo(params.load_simulator(domain, project.root).handbook())
+    typer.echo(find_source(domain).simulator.handbook())
 
 
 def answer_json(question: str, answer: Answer) -> dict[str, Any]:
@@ -315,6 +311,8 @@ def show_answer(
         call = f"{item.simulator}.{item.call.tool} {item.call.arguments}"
         console.print(Text.assemble((f"\nRun {number}: ", "bold"), call))
         console.print(Text(item.text))
+        if words := readable(item):
+            console.print(Text(words, style="dim"))
 
 
 def _marked(answer: Answer) -> Text:
@@ -336,9 +334,9 @@ def _show_statements(console: Console, answer: Answer) -> None:
         numbered = "; ✓2: checked by run 2" if any(item.runs for item in statements) else ""
         console.print(Text(f"\n{' · '.join(meanings)}{numbered}", style="dim"))
     apart = without_place(answer)
-    _show_list(console, NO_PLACE, [_told(item) for item in apart])
+    _show_list(console, NO_PLACE, [told(item) for item in apart])
     there = [item for item in statements if item not in apart and item.standing != "checked"]
-    _show_list(console, "In the text, and not simply checked", [_told(item) for item in there])
+    _show_list(console, "In the text, and not simply checked", [told(item) for item in there])
     points = [Text(f"{point.text} ({run_words(point.runs)})") for point in left_out(answer)]
     _show_list(console, LEFT_OUT, points)
     for problem in answer.audit.problems if answer.audit else ():
@@ -352,7 +350,8 @@ def _show_list(console: Console, title: str, items: Sequence[Text]) -> None:
         console.print(Text.assemble(f"  {number}. ", item))
 
 
-def _told(item: Statement) -> Text:
+def told(item: Statement) -> Text:
+    """Tell a statement, and behind it what stands behind it."""
     _, sign, colour, _ = STANDINGS[item.standing]
     return Text.assemble(f"{item.text}  ", (f"[{sign} {statement_words(item)}]", colour))
 

@@ -81,7 +81,7 @@ def cache_show(
     key: Annotated[str, typer.Argument(help="A call's key, or how it begins.")],
     as_json: Json = False,
 ) -> None:
-    """Show a call: what was asked, and what came back. The report names keys."""
+    """Show a call by its key: the request and the reply. The report names keys."""
     calls = list(islice(read_calls(_place(), key), 2))
     if len(calls) != 1:
         several = "several calls begin" if calls else "no call begins"
@@ -203,7 +203,7 @@ def batch_submit(
 
 @batch_app.command("status")
 def batch_status(as_json: Json = False) -> None:
-    """Ask the providers how far the batches are."""
+    """Ask the providers for the state of the batches."""
     with _store() as (store, _):
         batches = status(store)
         states = counts(store.calls())
@@ -222,7 +222,7 @@ def batch_import(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bring replies: of the batches that have ended, or from files."""
+    """Import replies, of finished batches or from files."""
     with _store() as (store, _):
         report, batches = (read_files(store, files), []) if files else fetch(store)
     failed = f" ({report.failed} of them refusals or cut off)" if report.failed else ""

@@ -35,7 +35,7 @@ def write_reference() -> None:
 
 @docs_app.command("dvc")
 def write_dvc() -> None:
-    """Write dvc.yaml from the declarations of stages; those that are gone leave dvc.lock.
+    """Write dvc.yaml from the declarations of stages, and drop removed ones from dvc.lock.
 
     A test compares both.
     """
@@ -60,9 +60,9 @@ def reference() -> str:
         "",
         "## Commands",
         "",
-        "`simulrag COMMAND --help` tells each one's arguments. A mistake of the user's ends with",
-        "one line and exit code 2, a fault of the machine or a failed run with 1, calls that wait",
-        "for a batch with 75, Ctrl-C with 130.",
+        "`simulrag COMMAND --help` shows the arguments. Exit codes: 0 success, 1 a failed run or a",
+        "fault of the machine, 2 a mistake in a command or a file (one line says which), 3 a wrong",
+        "statement (`simulrag check`), 75 calls that wait for a batch, 130 Ctrl-C.",
         "",
         "| command | what it does |",
         "| --- | --- |",

@@ -37,7 +37,7 @@ def export(
     domain: Domains = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write into.")] = None,
 ) -> None:
-    """Write the claims as Label Studio tasks, and the labelling interface they belong to."""
+    """Write the claims as Label Studio tasks, with their labelling interface."""
     project = find_project()
     offered = _offers(project, sample, domain)
     folder = project.results.label_studio if out is None else out

@@ -6,9 +6,9 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
-from flows.cli.app import app
-from flows.watch.tracking import guard
 from simulrag.errors import CallsPending, EnvironmentFault, SimulRAGError
 
 INTERRUPTED = 130
@@ -17,10 +17,24 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command that the arguments name."""
+    code = ended(_command)
+    flushed = ended(sys.stdout.flush) if sys.stdout else 0  # what is left may meet a full disk
+    sys.exit(code or flushed)
+
+
+def _command() -> None:
+    # Imported here, so that Ctrl-C meanwhile is an end like any other.
+    from flows.cli.app import app
+    from flows.watch.tracking import guard
+
     guard()
     # Ctrl-C cancels work that has not begun, which is no mistake to warn of.
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
-    sys.exit(ended(app))
+    try:
+        Path.cwd()
+    except OSError:
+        raise EnvironmentFault("the working folder is gone; go to one that is there") from None
+    app()
 
 
 def ended(command: Callable[[], object]) -> int:
@@ -31,6 +45,8 @@ def ended(command: Callable[[], object]) -> int:
         if error.code == INTERRUPTED:
             return _report(KeyboardInterrupt())
         return error.code if isinstance(error.code, int) else 0
+    except BrokenPipeError:  # who read what we wrote has enough, as `head` has
+        return 1
     except BaseException as error:
         if code_of(error) is None:
             raise
@@ -44,6 +60,8 @@ def code_of(error: BaseException) -> int | None:
         return error.exit_code
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
+    if isinstance(error, OSError):  # a file, a disk: its text names it
+        return EnvironmentFault.exit_code
     # Late: the help needs neither.
     from simulators.base import ArgumentError, SimulatorError
     from simulators.registry import missing
@@ -58,7 +76,7 @@ def code_of(error: BaseException) -> int | None:
 def _report(error: BaseException) -> int:
     from simulators.registry import missing
 
-    text = " ".join((missing(error) or str(error)).split())
+    text = " ".join((missing(error) or str(error) or type(error).__name__).split())
     if isinstance(error, KeyboardInterrupt):
         from flows.pipeline import OUTCOMES
 
@@ -66,7 +84,8 @@ def _report(error: BaseException) -> int:
             return INTERRUPTED
         text = "interrupted; every finished call is kept, run the same command again"
     prefix = "" if isinstance(error, CallsPending) else "error: "
-    sys.stderr.write(f"{prefix}{text}\n")
+    with suppress(OSError, EnvironmentFault):  # the disk behind stderr may be the full one
+        sys.stderr.write(f"{prefix}{text}\n")
     return code_of(error) or 1
 
 

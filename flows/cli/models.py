@@ -12,10 +12,12 @@ from flows.cli.output import Endpoint, Free, Json, KeyEnv, show
 from flows.files import write_text
 from flows.params import check_params, load_params
 from flows.params_file import changed
-from flows.plan import make_plan, plan_text
+from flows.plan import make_plan
+from flows.planned import sum_text
 from flows.project import Project, find_project
 from flows.running.bench import located
 from flows.sections import Operations
+from flows.watch.tracking import duration
 from simulrag.calls import CallCache
 from simulrag.errors import ModelTimeout, ModelUnavailable, ReplyInvalid, SimulRAGError
 from simulrag.method.verification import VERBALIZED
@@ -54,10 +56,10 @@ def use(
         typer.Option("--for-benchmark", help="Draw new questions with it too (llm.benchmark)."),
     ] = False,
 ) -> None:
-    """Put a model of your own into params.yaml.
+    """Write a model of your own into params.yaml.
 
-    It writes llm.answer and llm.judge, and benchmark_model of domains that no recording holds
-    questions of; it says what a run will cost.
+    It sets llm.answer and llm.judge, and benchmark_model of domains without recorded questions, and
+    states the cost of a run.
     """
     project = find_project()
     settings = model_settings(model, endpoint, key_env=key_env, free=free)
@@ -87,9 +89,9 @@ def use(
     for place, writer in kept.items():
         named = "" if writer is None else f"{writer.provider}: {writer.model}"
         typer.echo(f"{place} stays {named}, whose questions these are (--for-benchmark: new ones).")
-    if not for_benchmark:
-        typer.echo("Other questions stay as they are (llm.benchmark; or --for-benchmark).")
-    typer.echo(f"What `simulrag run` will cost:\n{plan_text(planned)}")
+    takes = f"; about {duration(planned.seconds)}" if planned.measured else ""
+    typer.echo(f"`simulrag run`: {sum_text(planned.tasks)}{takes}")
+    typer.echo("Details: `simulrag plan`. New questions too: --for-benchmark.")
     if provider.key_variable is not None and not provider.key_is_set:
         typer.echo(f"{provider.key_variable} is not set here; it is to hold the key")
     if provider.paid and not params.operations.budget.given:
@@ -98,7 +100,7 @@ def use(
 
 @models_app.command("check")
 def check(as_json: Json = False) -> None:
-    """A tiny call to each model: reached, schema kept, seconds; exit 1 where one fails."""
+    """Make a tiny call to each model: reached, schema kept, seconds; exit 1 if one fails."""
     # Each goes the way of every other call (prompt, schema, cache, budget), but is always made: its
     # row is written anew. It is the paid call that needs no budget, since it is asked for by name
     # and takes some hundred tokens; where one is set it keeps to it.

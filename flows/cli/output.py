@@ -70,9 +70,9 @@ def json_object(text: str, what: str, example: str) -> dict[str, Any]:
 
 
 def look_here(simulator: str) -> None:
-    """Look for a ``module:Class`` that is not installed in this folder."""
+    """Look for a ``module:Class`` that is not installed in this folder, and in its ``src``."""
     if ":" in simulator:
-        sys.path.insert(0, str(Path.cwd()))
+        sys.path[:0] = [str(Path.cwd()), str(Path("src").absolute())]
 
 
 def chosen_model(

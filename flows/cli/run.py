@@ -21,6 +21,14 @@ from flows.running.runner import execute
 from flows.stages import stage_names, stage_of
 from simulrag.errors import BudgetMissing, InputError
 
+AsPublished = Annotated[
+    bool,
+    typer.Option(
+        "--as-published",
+        help="With --benchmark: by the paper's method alone, whatever answer.method says.",
+    ),
+]
+
 app = typer.Typer()
 
 
@@ -43,22 +51,23 @@ def run(
     ] = None,
     limit: Limit = None,
     seed: Seed = 0,
+    as_published: AsPublished = False,
 ) -> None:
     """Run the pipeline (`dvc repro --keep-going`); show the table."""
     project = find_project()
     if benchmark is None:
-        if out or limit:
-            raise InputError("--out and --limit go with --benchmark FOLDER")
+        if out or limit or as_published:
+            raise InputError("--out, --limit and --as-published go with --benchmark FOLDER")
         raise typer.Exit(run_pipeline(project, targets or []))
     if targets:
         raise InputError("--benchmark runs all that its questions need: name no stages with it")
-    questions = imported(benchmark, limit, seed)
+    questions = imported(benchmark, limit, seed, as_published=as_published)
     raise typer.Exit(run_imported(project, questions, out or project.runs(benchmark)))
 
 
 @app.command()
 def retry() -> None:
-    """Run stages whose outs hold failures again, then the rest."""
+    """Repeat the stages that have failures, then run the rest."""
     project, params = open_project()
     retry_failed(project, params)
     raise typer.Exit(run_pipeline(project, []))
@@ -79,7 +88,7 @@ def record(
         typer.Option("--accept", help="With --simulators: take outputs that differ from the old."),
     ] = False,
 ) -> None:
-    """Keep the calls of the last run in data/recorded, where the default replays them from."""
+    """Write the calls of the last run to data/recorded, from where the default replays them."""
     from flows.recording import record_calls, record_runs  # with polars
 
     if accept and not simulators:
@@ -96,9 +105,40 @@ def table(
         bool, typer.Option("--all", help="Every way to write an answer, not only some eight.")
     ] = False,
 ) -> None:
-    """Show what each way to write an answer costs and is worth, from the last run's metrics."""
+    """Show the cost and the worth of each method, from the last run's metrics."""
     project, params = open_project()
     show_table(project, params, project.results, every=every)
+
+
+@app.command(epilog="Example: simulrag figure calls --out calls.pdf --results data/runs/imported")
+def figure(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="calls: share of true claims against calls; claims: AUROC against the budget."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The file: .pdf, .svg or .png.")],
+    results: Annotated[
+        Path | None,
+        typer.Option(help="The folder of `run --benchmark` (default: the pipeline's data)."),
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", "-d", help="A panel of it; again for more (default: all)."),
+    ] = None,
+) -> None:
+    """Draw a figure for a paper, a panel a domain."""
+    from flows.report.drawing import draw  # with polars
+    from flows.report.run import ReportedRun, read_domains
+
+    project, params = open_project()
+    place = Results(results) if results else project.results
+    there = [path.stem for path in sorted(place.metrics.glob("*.json"))]  # no room writes one
+    asked = domain or [name for name in params.domains if name in there] or there
+    run = ReportedRun(params.metrics, read_domains(place.metrics, asked))
+    draw(name, run, out)
+    typer.echo(f"{out}: {', '.join(asked)}")
 
 
 @app.command()
@@ -109,22 +149,29 @@ def plan(
     ] = None,
     limit: Limit = None,
     seed: Seed = 0,
+    as_published: AsPublished = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="With --benchmark: count every question, not 50 of each domain."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """State calls, tokens, money and time of what is to be done."""
+    """State calls, tokens, money and time of the pending work."""
     project = find_project()
     if benchmark is not None:
-        questions = imported(benchmark, limit, seed)
-        show_plan(project, as_json, questions, Results(project.runs(benchmark)))
+        questions = imported(benchmark, limit, seed, as_published=as_published)
+        show_plan(project, as_json, questions, Results(project.runs(benchmark)), exact=exact)
         return
-    if limit is not None:
-        raise InputError("--limit draws from the files of --benchmark: name their folder")
+    if limit is not None or as_published or exact:
+        raise InputError("--limit, --as-published and --exact go with --benchmark FOLDER")
     show_plan(project, as_json)
 
 
 @app.command()
 def params(as_json: Json = False) -> None:
-    """Tell what each parameter means, and its value."""
+    """Show the meaning and the value of each parameter."""
     _, params = open_project()
     values = params.model_dump(mode="json")
     rows = []

@@ -40,7 +40,7 @@ def mcp(
         typer.Option(help="The model that new questions are asked, as in `simulrag ask`."),
     ] = None,
 ) -> None:
-    """Serve ask, simulate, handbook and questions to an assistant (MCP); read-only by default."""
+    """Serve ask, check, simulate, handbook and questions to an assistant; read-only by default."""
     from flows.assistant import AssistantDesk, serve_stdio  # with MCP, which is an extra
 
     if model is not None and not allow:
@@ -119,7 +119,7 @@ NAME = "refresh"
 
 _YAML = """\
 # Made by `simulrag serve --yaml` from params.yaml (operations.refresh); do not edit it.
-# For a Prefect server and workers of your own; docs/schedule.md says how.
+# For a Prefect server and workers of your own; docs/operate.md says how.
 name: simulrag
 deployments:
   - name: {name}

@@ -18,8 +18,10 @@ from rich.table import Column, Table
 
 from flows.cli.output import json_object, look_here
 from flows.files import check_folder, write_records, write_text
-from flows.params import open_project
+from flows.params import check_params, domain_lists, open_project, unknown
+from flows.params_file import changed, read_params
 from flows.project import find_project
+from flows.sections import check_name
 from simulators.base import Simulator, SimulatorError
 from simulators.conformance import Finding, RecordedRun, some_of
 from simulators.conformance import check as check_simulator
@@ -38,8 +40,8 @@ app.add_typer(library_app, name="library")
 
 STARTER = {
     "pyproject.toml": "pyproject.toml",
-    "__init__.py": "{name}/__init__.py",
-    "simulator.py": "{name}/simulator.py",
+    "__init__.py": "src/{name}/__init__.py",
+    "simulator.py": "src/{name}/simulator.py",
     "test_starter.py": "test_{name}.py",
 }
 """The files of simulators/starter, and where they lie in a package of that name."""
@@ -69,10 +71,12 @@ def new(
         write_text(file, re.sub("|".join(words), lambda match: words[match[0]], text))
         typer.echo(file)
     typer.echo(
-        f"\nIt simulates a reservoir; put your own model into {name}/{name}/simulator.py. Then:\n\n"
+        "\nIt simulates a reservoir; put your own model into "
+        f"{name}/src/{name}/simulator.py. Then:\n\n"
         f"  pip install -e {name}\n"
-        f"  simulrag simulators check {name}\n\n"
-        f"and in params.yaml '{name}' under domains, '{name}: {{name: {name}}}' under simulators."
+        f"  simulrag simulators check {name}\n"
+        f"  simulrag domains {name}\n\n"
+        "which writes it into params.yaml as the one domain that runs."
     )
 
 
@@ -91,7 +95,7 @@ def check(
         str | None, typer.Option("--settings", help="Its settings, as JSON; a domain has its own.")
     ] = None,
 ) -> None:
-    """Try a simulator without any model and list what was seen; exit 1 where something fails."""
+    """Check a simulator without a model, and list the findings; exit 1 if one fails."""
     look_here(name)
     name, own = _of_domain(name)
     given = own if settings is None else json_object(settings, "--settings", '{"members": 20}')
@@ -102,6 +106,32 @@ def check(
     _show(findings)
     if not all(finding.passed for finding in findings):
         raise typer.Exit(1)
+
+
+@app.command(epilog="Example: simulrag domains urban reservoir")
+def domains(
+    chosen: Annotated[
+        list[str], typer.Argument(help="Domains of params.yaml, or installed simulators.")
+    ],
+) -> None:
+    """Choose the domains that run, in every list of params.yaml.
+
+    What rooms name that does not run is taken out there too; an installed simulator gets an entry.
+    """
+    path = find_project().params
+    there = read_params(path).get("simulators") or {}
+    added = [name for name in chosen if name not in there]
+    for name in added:
+        if name not in names():
+            raise InputError(unknown("domain", name, sorted({*there, *names()})))
+    lists, entries = domain_lists(path, chosen), {f"simulators.{n}": {"name": n} for n in added}
+    text = changed(path, {**lists, **entries})
+    check_params(text, path.name)
+    write_text(path, text)
+    for place, listed in lists.items():
+        typer.echo(f"{place}: {', '.join(listed) or 'none, so these stages are off'}")
+    for place, entry in entries.items():
+        typer.echo(f"{place}: its simulator is {entry['name']}, without settings")
 
 
 def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
@@ -116,7 +146,7 @@ def _of_domain(name: str) -> tuple[str, dict[str, JsonValue]]:
 
 @simulators_app.command("verify")
 def verify() -> None:
-    """Make a few recorded runs of each domain again, on this machine's engines, and compare."""
+    """Repeat a few recorded runs of each domain on this machine, and compare."""
     from flows.recording import stored_runs  # with polars
 
     project, params = open_project()
@@ -152,7 +182,8 @@ def _show(findings: list[Finding]) -> None:
     table = Table("", "looked at", "seen", Column("problems", overflow="fold"), show_lines=True)
     for finding in findings:
         mark = "passed" if finding.passed else "FAILED"
-        table.add_row(mark, finding.what, finding.seen, "\n".join(finding.folded))
+        told = [*finding.folded, *(f"note: {note}" for note in finding.notes)]
+        table.add_row(mark, finding.what, finding.seen, "\n".join(told))
     Console().print(table)
 
 
@@ -171,8 +202,8 @@ def import_official(
 ) -> None:
     """Import published benchmark folders as questions.
 
-    A domain's folder holds questions.json and simulator_evidence.json; or it lies as in the
-    authors' repository, with the evidence in cache/DOMAIN beside it.
+    A domain's folder has questions.json and simulator_evidence.json, or the layout of the authors'
+    repository (evidence in cache/DOMAIN beside it).
     """
     folders = [folder]
     if not (folder / QUESTIONS).is_file():
@@ -182,6 +213,7 @@ def import_official(
     imported = {}
     for place in folders:
         name = domain or place.resolve().name
+        check_name(name, "name each folder's by --domain")
         imported[name] = read_published(place, name)
     for name, questions in imported.items():
         file = out or find_project().results.imported(name)

@@ -20,7 +20,7 @@ from pathlib import Path
 from flows.files import check_folder, write_text
 from flows.params import Params, load_params
 from flows.params_file import changed
-from flows.pipeline import StageOutcomes, dvc_config, gathered, run_child, said_child
+from flows.pipeline import StageOutcomes, dvc_command, dvc_config, gathered, run_child, said_child
 from flows.project import Project, Results
 from flows.refresh.lock import locked
 from flows.refresh.periods import (
@@ -180,8 +180,7 @@ def _run_pipeline(project: Project, work: Project, params: Params, period: str) 
     if "://" not in place:  # a relative one is the project's
         values["operations.cache"] = str(project.root / place.removeprefix("diskcache:"))
     write_text(work.params, changed(project.params, values))
-    repro = (sys.executable, "-m", "dvc", "repro")
-    return said_child(work.root, *repro, environment={PERIOD: period})
+    return said_child(work.root, *dvc_command(work), "repro", environment={PERIOD: period})
 
 
 def _failure(code: int, outcomes: StageOutcomes, period: str) -> tuple[Status, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The report: one HTML file that opens anywhere and loads nothing."""
+"""The report: HTML files that open anywhere and load nothing."""
 
 from __future__ import annotations
 
@@ -17,43 +17,84 @@ from flows.files import write_text
 from flows.report.blocks import Block, Facts, Figure, Table
 from flows.report.chart import standalone
 from flows.report.run import ReportedRun
-from flows.report.sections import sections
+from flows.report.sections import BELOW, FIRST, sections
 from flows.report.traces import BLOCK, Traced, blocks, index_entry, script_json, trace
 from flows.report.words import spelled
+from simulrag.shown import as_html, is_marked
 
+_COLOURS = {
+    "green": "var(--true)",
+    "yellow": "var(--open)",
+    "red": "var(--false)",
+    "dim": "var(--soft)",
+}
+METHODS_PAGE = "methods.html"
 _SCRIPTS = ("figures.js", "graph.js", "questions.js")
 
 
 def write_report(path: Path, run: ReportedRun, traced: Iterable[Traced]) -> None:
     """Write the report to ``path``, the same bytes for the same arguments.
 
-    ``traced`` is gone through once, and no question is held longer than its trace takes. Beside
-    the page come ``figures/`` (SVG) and ``tables/`` (Markdown, LaTeX, CSV) with what it shows.
+    ``traced`` is gone through once, and no question is held longer than its trace takes, but the
+    one that is shown whole. Beside the page come ``methods.html`` for those who study methods,
+    ``figures/`` (SVG) and ``tables/`` (Markdown, LaTeX, CSV) with what both show.
     """
     shown = [(section, list(section.blocks(run))) for section in sections()]
+    grouped = [(section, list(_grouped(parts))) for section, parts in shown if parts]
     index: list[dict[str, Any]] = []
-    packed = list(blocks(_noted(traced, run.settings.centrality, index)))
-    page = _template().render(
-        run=run,
+    example = _Example()
+    packed = list(blocks(_noted(traced, run.settings.centrality, index, example)))
+    counts = [sum(one.count(name) for one in run.domains) for name in ("completed", "questions")]
+    both = {
+        "run": run,
+        "counts": counts,
+        "css": Markup(_asset("report.css")),  # noqa: S704 - our own file
+        "pages": (path.name, METHODS_PAGE),
+    }
+    scripts = [Markup(_asset(name)) for name in _SCRIPTS]  # noqa: S704 - our own files
+    template = _template()
+    first = template.render(
+        **both,
         asked={domain.name for domain in run.domains},
-        sections=[(section, list(_grouped(parts))) for section, parts in shown if parts],
-        css=Markup(_asset("report.css")),  # noqa: S704 - our own file
-        scripts=[Markup(_asset(name)) for name in _SCRIPTS],  # noqa: S704 - our own files
+        above=[(section, groups) for section, groups in grouped if section in FIRST],
+        below=[(section, groups) for section, groups in grouped if section in BELOW],
+        example=example.traced,
+        scripts=scripts,
         blocks=packed,
         block_size=BLOCK,
         index=Markup(script_json(index)),  # noqa: S704 - escaped
+        standings=dict.fromkeys(standing for entry in index for standing in entry["standings"]),
     )
-    write_text(path, page)
+    write_text(path, first)
+    rest = [(section, groups) for section, groups in grouped if section not in FIRST + BELOW]
+    second = template.render(**both, asked=set(), above=rest, below=[], scripts=scripts[:1])
+    write_text(path.with_name(METHODS_PAGE), second)
     for _, parts in shown:
         _write_files(path.parent, parts)
 
 
+class _Example:
+    """The answer that shows its readers the most marks, in the fewest words."""
+
+    def __init__(self) -> None:
+        self.traced: Traced | None = None
+        self._rank = (0, 0)
+
+    def offer(self, traced: Traced) -> None:
+        """Take the answer where it shows more than the one so far."""
+        final = traced.answer.final
+        rank = (len({item.standing for item in final.statements}), -len(final.text))
+        if is_marked(traced.answer) and rank > self._rank:
+            self.traced, self._rank = traced, rank
+
+
 def _noted(
-    traced: Iterable[Traced], centrality: str, index: list[dict[str, Any]]
+    traced: Iterable[Traced], centrality: str, index: list[dict[str, Any]], example: _Example
 ) -> Iterator[dict[str, Any]]:
     """Trace each question; ``index`` grows by its entry."""
     for question in traced:
         index.append(index_entry(question))
+        example.offer(question)
         yield trace(question, centrality)
 
 
@@ -99,6 +140,9 @@ def _template() -> jinja2.Template:
     )
     # A chart is drawn by chart.py, which escapes what its points say.
     environment.filters["drawn"] = lambda figure: Markup(figure.svg)  # noqa: S704
+    environment.filters["marked"] = lambda traced: Markup(  # noqa: S704 - escaped
+        as_html(traced.answer, "A run's number leads to the run.", colours=_COLOURS)
+    )
     environment.filters["spelled"] = lambda text: Markup(spelled(text))  # noqa: S704 - escaped
     return environment.get_template("report.html.j2")
 

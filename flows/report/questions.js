@@ -61,13 +61,13 @@
   function filter() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const domain = byId("domain").value;
-    const verdict = byId("verdict").value;
+    const standing = byId("standing").value;
     const failed = byId("failed").checked;
     fitting = [];
     index.forEach((entry, place) => {
       if (
         (!domain || entry.domain === domain) &&
-        (!verdict || entry.verdicts.includes(verdict)) &&
+        (!standing || entry.standings.includes(standing)) &&
         (!failed || entry.failed) &&
         words.every((word) => haystacks[place].includes(word))
       ) fitting.push(place);
@@ -170,7 +170,7 @@
     if (data.failure) {
       parts.push(make("p", "warning", `Failed at ${data.failure.step}: ${data.failure.reason}`));
     }
-    parts.push(...section("Question", make("p", "block", data.question)));
+    parts.push(make("details", "", make("summary", "", "Question"), make("p", "", data.question)));
     parts.push(...section(
       `Final answer${data.marked ? ": " + data.method : ""}${verified(data.budget)}${data.verified ? "" : " (unverified)"}`,
       ...(data.stretches.length ? marked(data) : [make("p", "block", data.final || "none")]),
@@ -328,6 +328,7 @@
 
   const run = (item, ...before) => make(
     "div", "block", ...before, make("code", "", `${item.call}(${item.arguments}) seed ${item.seed}`), "\n", item.text,
+    item.readable ? make("span", "small", "\n" + item.readable) : null,
   );
   const runs = (data) => data.evidence.map((item) => run(item));
 
@@ -358,12 +359,18 @@
   byId("filters").addEventListener("input", filter);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   filter();
-  const wanted = (location.hash.match(/^#q=(.*)$/) || [])[1] || "";
-  const linked = index.findIndex((entry) => encodeURIComponent(entry.id) === wanted);
-  const first = index.findIndex((entry) => !entry.failed);
-  if (index.length) {
-    show(linked >= 0 ? linked : Math.max(first, 0), false).then(() => {
-      if (linked >= 0) view.scrollIntoView();
-    });
+  // The address names a question: #q=ID.
+  function linked() {
+    const wanted = (location.hash.match(/^#q=(.*)$/) || [])[1] || "";
+    return index.findIndex((entry) => encodeURIComponent(entry.id) === wanted);
   }
+  async function follow() {
+    const place = linked();
+    if (place < 0) return;
+    await show(place, false);
+    view.scrollIntoView();
+  }
+  window.addEventListener("hashchange", follow);
+  if (linked() >= 0) follow();
+  else if (index.length) show(Math.max(index.findIndex((entry) => !entry.failed), 0), false);
 })();

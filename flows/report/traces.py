@@ -20,7 +20,16 @@ from simulrag.records import (
     Question,
     claim_hash,
 )
-from simulrag.shown import LEFT_OUT, NO_PLACE, STANDINGS, is_marked, left_out, legend, pieces
+from simulrag.shown import (
+    LEFT_OUT,
+    NO_PLACE,
+    STANDINGS,
+    is_marked,
+    left_out,
+    legend,
+    pieces,
+    readable,
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,7 @@ def trace(traced: Traced, centrality: str) -> dict[str, Any]:
                 "arguments": json.dumps(item.call.arguments, sort_keys=True, ensure_ascii=False),
                 "seed": item.seed,
                 "text": item.text,
+                "readable": readable(item),
             }
             for item in (retrieval.evidence if retrieval is not None else ())
         ],
@@ -73,9 +83,7 @@ def trace(traced: Traced, centrality: str) -> dict[str, Any]:
         "claims": [
             _claim(claim, index, traced, centrality) for index, claim in enumerate(answer.claims)
         ],
-        "says": [item.model_dump(mode="json") for item in final.statements]
-        if marked
-        else list(_from_claims(answer)),
+        "says": _says(answer),
         "final": final.text,
         "marked": marked,
         "stretches": [asdict(piece) for piece in pieces(final.text, final.statements)]
@@ -116,13 +124,14 @@ def _block(part: list[dict[str, Any]]) -> str:
 def index_entry(traced: Traced) -> dict[str, Any]:
     """Return what the list of questions shows and filters by."""
     question, answer = traced.question, traced.answer
-    verdicts = {claim.verdict.status for claim in answer.claims if claim.verdict is not None}
-    failed = answer.failure is not None or "error" in verdicts
+    failed = answer.failure is not None or any(
+        claim.verdict is not None and claim.verdict.status == "error" for claim in answer.claims
+    )
     return {
         "id": question.question_id,
         "domain": question.domain,
         "text": question.text,
-        "verdicts": sorted(verdicts),
+        "standings": sorted({item["standing"] for item in _says(answer)}),
         "failed": failed,
         "verified": answer.verified,
     }
@@ -159,6 +168,13 @@ def _signs(final: FinalText) -> list[dict[str, str]]:
         }
         for standing, meaning in legend(final.statements)
     ]
+
+
+def _says(answer: Answer) -> list[dict[str, Any]]:
+    """List what the answer says, each part with its standing."""
+    if is_marked(answer):
+        return [item.model_dump(mode="json") for item in answer.final.statements]
+    return list(_from_claims(answer))
 
 
 def _from_claims(answer: Answer) -> Iterator[dict[str, Any]]:

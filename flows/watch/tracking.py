@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 from flows.watch import server
+from simulrag.errors import EnvironmentFault
 
 if TYPE_CHECKING:
     from simulrag.models.gateway import Gateway
@@ -352,7 +353,20 @@ class Guarded:
         """Write the text that is left."""
         colours = self.stream.isatty()
         shown = _COLOUR_OR_OTHER.sub(lambda m: m[1] if m[1] and colours else "\ufffd", text)
-        return self.stream.write(shown)
+        return self._told(self.stream.write, shown) if shown else 0  # click tries it with nothing
+
+    def flush(self) -> None:
+        """Write what is in the buffer."""
+        self._told(self.stream.flush)
+
+    def _told(self, work: Callable[..., Result], *what: str) -> Result:
+        try:
+            return work(*what)
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # told once is enough
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise EnvironmentFault(f"{self.name} cannot be written: {error.strerror}") from None
 
     def writelines(self, lines: list[str]) -> None:
         """Write each."""
@@ -366,8 +380,10 @@ class Guarded:
 
 def guard() -> None:
     """Guard both streams of this process, to its end: a traceback goes there too."""
+    sys.stderr = Guarded(sys.stderr or Path(os.devnull).open("w"))  # noqa: SIM115
+    if sys.stdout is None:
+        raise EnvironmentFault("stdout is closed; send it somewhere, to /dev/null if nowhere")
     sys.stdout = Guarded(sys.stdout)
-    sys.stderr = Guarded(sys.stderr)
 
 
 def own(stream: TextIO) -> TextIO:

@@ -17,33 +17,34 @@ Kind = Literal["verdicts", "stated"]
 class AttributionParams(RoomSection):
     """Which evidence supports each claim."""
 
-    domains: list[str] = Field(
-        default=[], description="domains whose claims are held against their evidence; []: none"
-    )
+    domains: list[str] = Field(default=[], description="domains to measure; []: none")
     questions: int | None = Field(
-        default=None, ge=1, description="the first ones of each domain; null: all"
+        default=None, ge=1, description="questions of each domain, the first ones; null: all"
     )
     planted: int = Field(
         default=0,
         ge=0,
-        description="questions of a domain whose evidence is hidden among that of four others, to "
-        "see whether the share falls to it",
+        description="questions of a domain whose evidence is mixed with that of four "
+        "others, to see whether it gets the share",
     )
     claims_per_call: int = Field(default=40, ge=1, le=200, description="claims in one call")
     estimator: Estimator = Field(
         default="by_source",
-        description="by_source (the two sources) or, beside it, of each item: leave_one_out, "
-        "shapley",
+        description="by_source: the two sources; leave_one_out, shapley: each item of "
+        "evidence as well",
     )
     chances: Kind = Field(
         default="verdicts",
-        description="a claim's chance by verdicts (1, 0, 0.5) or stated by the model",
+        description="a claim's probability: by verdicts (1, 0, 0.5), or stated by the model",
     )
-    repeats: int = Field(default=2, ge=1, le=20, description="stated chances to average")
+    repeats: int = Field(default=2, ge=1, le=20, description="stated probabilities to average")
     threshold: float = Field(
-        default=THRESHOLD, gt=0, le=1, description="share from which a source supports a claim"
+        default=THRESHOLD, gt=0, le=1, description="a source supports a claim from this share on"
     )
     permutations: int = Field(
-        default=PERMUTATIONS, ge=2, le=100_000, description="draws of shapley beyond six items"
+        default=PERMUTATIONS,
+        ge=2,
+        le=100_000,
+        description="permutations that shapley draws for more than six items",
     )
     seed: int = Field(default=7, ge=0, description="seed of shapley's permutations")

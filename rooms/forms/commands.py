@@ -32,7 +32,7 @@ def generate(
         str | None, typer.Option(help="The model that writes, as in `simulrag ask`.")
     ] = None,
 ) -> None:
-    """Write audited questions; what was refused and a summary lie beside them."""
+    """Write audited questions, with the refused ones and a summary beside them."""
     from flows.params import load_params
     from flows.project import find_project
     from flows.running.bench import open_bench

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import Collection
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,8 +16,8 @@ class DocumentFiles(ParamsSection):
     """Files that questions by form are made from, and that the library condition reads."""
 
     files: list[str] = Field(min_length=1, description="files or folders, from the project's own")
-    licence: str = Field(default="", description="of files that carry none")
-    attribution: str = Field(default="", description="who is to be credited for those")
+    licence: str = Field(default="", description="licence of files that name none")
+    attribution: str = Field(default="", description="credit for files that name none")
 
 
 class FormsAnswerSettings(BaseModel):
@@ -27,10 +27,10 @@ class FormsAnswerSettings(BaseModel):
 
     evidence: dict[str, tuple[str, ...]] = Field(
         default={},
-        description="by source: names under simulators to answer from, a library, a simulator or "
-        "one of each (default: the source's own documents and its own simulator)",
+        description="by source: a library, a simulator or one of each, by their names under "
+        "simulators (default: the source's own documents and simulator)",
     )
-    max_attempts: int = Field(default=2, ge=1, le=10, description="attempts at the tool calls")
+    max_attempts: int = Field(default=2, ge=1, le=10, description="attempts at valid tool calls")
 
 
 class FormsMetricSettings(BaseModel):
@@ -40,38 +40,45 @@ class FormsMetricSettings(BaseModel):
 
     factual: FactualBy = Field(
         default="logprobs",
-        description="factual accuracy by the judge's log-probabilities, or by the probability that "
-        "it states (stated)",
+        description="factual accuracy by the judge's log-probabilities (logprobs) or by the "
+        "probability that it states (stated)",
     )
     min_label_mass: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="probability of both labels together below which there is no value",
+        description="no value if both labels together have a lower probability",
     )
 
 
 class FormsParams(RoomSection):
     """Questions by form: choice, freeform, cloze."""
 
+    listed: ClassVar[str] = "sources"
     sources: list[str] = Field(
-        default=[], description="domains, or names under forms.documents, to ask about; []: none"
+        default=[],
+        description="domains, or names under forms.documents, that questions are about; []: none",
     )
     documents: dict[Name, DocumentFiles] = Field(
         default={}, description="by source: the files of its corpus"
     )
     questions: int = Field(
-        default=30, ge=1, le=100_000, description="from a source's documents, and from its runs"
+        default=30,
+        ge=1,
+        le=100_000,
+        description="questions from a source's documents, and as many from its runs",
     )
-    seed: int = Field(default=1, ge=0, description="order of passages, scenarios and options")
+    seed: int = Field(
+        default=1, ge=0, description="seed of the order of passages, scenarios and options"
+    )
     contexts: int = Field(
-        default=2, ge=0, le=10, description="passages shown beside the one a question is about"
+        default=2, ge=0, le=10, description="further passages shown with a question's own"
     )
     threshold: float = Field(
         default=0.4,
         ge=0,
         le=1,
-        description="a passage is shown that scores this share of the seed passage's own score",
+        description="a further passage is shown from this share of the own passage's score on",
     )
     answer: FormsAnswerSettings = FormsAnswerSettings()
     metrics: FormsMetricSettings = FormsMetricSettings()
@@ -80,11 +87,3 @@ class FormsParams(RoomSection):
     def own_items(self) -> Collection[str]:
         """The sources that are documents."""
         return self.documents
-
-    def misfit(self, domains: Sequence[str]) -> str | None:
-        """Say which sources are neither a domain nor documents; None: all are one of them."""
-        others = [name for name in self.sources if name not in {*domains, *self.documents}]
-        if not others:
-            return None
-        named = ", ".join(map(repr, others))
-        return f"sources: {named}: neither a domain that runs nor under forms.documents"

@@ -47,7 +47,7 @@ def listed_commands() -> Listing:
     """List ``simulrag route``."""
     return {
         ("Questions and evidence", "rooms.routing.commands"): {
-            "route": "Say which of the configured sources can answer a question; nothing is run.",
+            "route": "Name the configured source that can answer a question, without a run.",
         }
     }
 

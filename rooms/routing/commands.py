@@ -28,7 +28,7 @@ def route(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say which of the configured sources can answer a question; nothing is run."""
+    """Name the configured source that can answer a question, without a run."""
     from flows.asking import with_model
     from flows.params import load_params
     from flows.project import find_project

@@ -45,8 +45,8 @@ def listed_commands() -> Listing:
     """List ``simulrag score``, ``label rate`` and ``label ratings``."""
     return {
         ("Look", "rooms.score.commands"): {
-            "score": "Score answers: how specific, how relevant, what they owe to the evidence, "
-            "how readable.",
+            "score": "Score answers without a reference: specificity, relevance, use of evidence, "
+            "readability.",
         },
         ("Labels by people", "rooms.score.commands"): {
             "label": "Labels by people, which override the judge's.",

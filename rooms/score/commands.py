@@ -40,7 +40,7 @@ def score(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for what was found.")] = Path("scores"),
 ) -> None:
-    """Score answers: how specific, how relevant, what they owe to the evidence, how readable."""
+    """Score answers without a reference: specificity, relevance, use of evidence, readability."""
     from flows.files import write_records, write_text
     from flows.params import load_params
     from flows.project import find_project

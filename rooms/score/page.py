@@ -34,7 +34,7 @@ ABOUT = (
     "scenario, answered anew; the share of answers that moved as the simulator's outputs did. "
     "Context use: by how much the answer's words are less probable to a proxy model without each "
     "piece of evidence. Closed book saw no evidence: what it reaches, a measure gives for nothing. "
-    "docs/trust-which-number.md says which of them to trust for what."
+    "docs/further-measures.md says which of them to trust for what."
 )
 DRAWN = ("specificity", "relevance", "same_claims", "moved", "context_use", "evidence_used")
 READS = ("data/metrics",)

@@ -17,6 +17,7 @@ differ (another SUMO) is far outside of that.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -47,6 +48,7 @@ from simulators.conformance.runs import (
 from simulators.json_schema import JsonShape, described, names_of, text_of
 from simulators.probe import Probed, ProbeTask
 from simulators.registry import load
+from simulators.tied import tied
 
 __all__ = ["Finding", "RecordedRun", "Repeats", "check", "some_of", "verify"]
 PROBE_TIMEOUT_S = 600
@@ -54,6 +56,8 @@ UNIT_WORDS: Mapping[str, tuple[str, ...]] = {
     "%": ("percent",),
     "percent": ("%",),
     "s": ("seconds",),
+    "min": ("minutes",),
+    "h": ("hours",),
     "degC": ("°C", "degrees Celsius"),
     "people": ("patient", "person", "admissions", "infections"),
     "degrees": ("latitude", "longitude", "N", "S", "E", "W", "°"),
@@ -105,6 +109,10 @@ def _handbook(simulator: Simulator) -> Finding:
         missing = [word for word in (name, *fields) if word not in text]
         if missing:
             finding.problems.append(f"it lacks {', '.join(missing)} of {name}")
+        if bare := [taken.name for taken in described(tool.arguments) if not taken.meaning]:
+            finding.notes.append(
+                f"it does not say what {', '.join(bare)} of {name} means: declare it by measured()"
+            )
     return finding
 
 
@@ -176,7 +184,12 @@ def _covered(simulator: Simulator, probed: Probed) -> Finding:
         finding.problems.append("a fresh process has another fingerprint")
     if probed.error:
         finding.problems.append(f"in a fresh process: {probed.error}")
-    if probed.missed:
+    if probed.script and not probed.hashed:
+        finding.notes.append(
+            f"it reads no file, so an edit of {probed.script} leaves it as it is: change its text "
+            "with the numbers, or old runs are served"
+        )
+    elif probed.missed:
         finding.problems.append(
             "an edit of these files, which runs use, would not change it: "
             + ", ".join(probed.missed)
@@ -197,10 +210,11 @@ def _times(runs: Sequence[TriedRun]) -> Finding:
 def _probe(task: ProbeTask) -> Probed:
     """Look from a fresh process with another hash seed: the order of a set decides no result."""
     done = subprocess.run(
-        [sys.executable, "-m", "simulators.probe"],
+        tied([sys.executable, "-m", "simulators.probe"]),
         input=json.dumps(asdict(task)),
         capture_output=True,
         text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         timeout=PROBE_TIMEOUT_S,
         check=False,
     )

@@ -85,11 +85,12 @@ def values_outside(schema: Mapping[str, Any]) -> Iterator[Any]:
 
 @dataclass
 class Finding:
-    """One thing that was looked at: what was seen, and what is wrong with it."""
+    """One thing that was looked at: what was seen, what is wrong with it, and what is no fault."""
 
     what: str
     seen: str = ""
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     refused: int = 0
 
     @property

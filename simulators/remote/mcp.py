@@ -1,7 +1,7 @@
 """Any MCP server as a simulator, by command line (stdio) or by URL (streamable HTTP).
 
-Nobody sees the code of a service, so its fingerprint is what it says of itself (name, version,
-schemas of its tools) and a ``salt`` that the user turns when the service's results have changed.
+Nobody sees the code of a service, so its fingerprint is its command or address, what it says of
+itself (name, version, schemas) and a ``salt``: the user turns it when its results have changed.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ from simulators.remote.tools import (
     Offered,
     ReplyTooLarge,
     canonical,
+    hidden,
     make_tool,
     outputs_of,
     schemas_of,
     without_secrets,
 )
+from simulators.tied import tied
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
@@ -93,6 +95,10 @@ class McpSimulator:
         offered = _chosen(about.tools, tools, about.name)
         self._about = _prose(handbook, prose, about.instructions)
         self._identity = {
+            # Two services may call themselves alike, and the runs of one are not the other's.
+            "found_at": url
+            if url is not None
+            else [*(command or ()), folder and _in_project(folder)],
             "service": about.name,
             "version": about.version,
             "tools": schemas_of(offered),
@@ -116,7 +122,7 @@ class McpSimulator:
         return self._examples
 
     def fingerprint(self) -> str:
-        """Hash the server's name, version and schemas, the salt and this code."""
+        """Hash where the server is, its name, version and schemas, the salt and this code."""
         return files_fingerprint(code_files(HERE), canonical(self._identity))
 
     def run(self, tool: str, arguments: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -127,7 +133,7 @@ class McpSimulator:
         if result.is_error:
             words = without_secrets(text, self._secrets) or "it does not say why"
             raise RunError(f"{self.name}.{tool} failed: {words}")
-        structured = result.structured_content
+        text, structured = hidden((text, result.structured_content), self._secrets)
         size = len(text) + len(json.dumps(structured))
         if size > self._limits.max_bytes:
             raise ReplyTooLarge(
@@ -165,7 +171,7 @@ def _by_command(command: Sequence[str], environment: Sequence[str], folder: str 
         from mcp import StdioServerParameters, stdio_client
 
         log.truncate(0)
-        program, *words = command
+        program, *words = tied(command)
         parameters = StdioServerParameters(
             command=program,
             args=words,
@@ -183,6 +189,13 @@ def _by_command(command: Sequence[str], environment: Sequence[str], folder: str 
 
     title = f"the MCP server '{' '.join(command)[:80]}'"
     return Address(title, opened, last_words=last_words, secrets=tuple(passed.values()))
+
+
+def _in_project(folder: str) -> str:
+    """Name a folder from its project's, so that a clone elsewhere finds the same runs."""
+    path = Path(folder).resolve()
+    roots = (above for above in (path, *path.parents) if (above / "params.yaml").is_file())
+    return os.path.relpath(path, next(roots, path.anchor))
 
 
 def _by_url(url: str, token: str | None, limits: Limits) -> Address:

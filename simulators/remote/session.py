@@ -28,6 +28,7 @@ from simulators.remote.tools import (
     ToolsChanged,
     canonical,
     digest,
+    hidden,
     schemas_of,
     without_secrets,
 )
@@ -125,10 +126,11 @@ class Server:
             raise error if isinstance(error, RunError) else self._died(error) from None
         about = session.client.server_info
         self._schemas = digest(schemas_of(self._kept(tools)))
-        name = about.name if about else "mcp"
+        named = (about.name, about.version) if about else ("mcp", "")
+        said = (*named, session.client.instructions or "")
+        name, version, instructions = hidden(said, self._address.secrets)
         self._title = f"the MCP server '{name}'"
-        version = about.version if about else ""
-        return Greeting(name, version, session.client.instructions or "", tuple(tools))
+        return Greeting(name, version, instructions, tuple(tools))
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
         from mcp import MCPError
@@ -172,10 +174,10 @@ class Server:
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await session.client.list_tools(cursor=cursor)
-            offered += [
-                Offered(tool.name, tool.description or "", tool.input_schema, tool.output_schema)
-                for tool in page.tools
-            ]
+            for tool in page.tools:
+                schemas = (tool.input_schema, tool.output_schema)
+                said = (tool.name, tool.description or "", *schemas)
+                offered.append(Offered(*hidden(said, self._address.secrets)))
             if len(canonical([tool.arguments for tool in offered])) > self._limits.max_bytes:
                 raise ServiceReplyInvalid(f"the tools of {self._title} take more than the limit")
             cursor = page.next_cursor

@@ -22,6 +22,7 @@ SEED = "seed"
 """An argument of this name that takes a whole number is the run's seed; no model sets it."""
 
 _SHOWN = 1000
+_SHORTEST_SECRET = 8
 
 
 class ServiceDied(RunError):  # noqa: N818 it says what happened, as the others do
@@ -167,6 +168,22 @@ def without_secrets(text: str, secrets: Iterable[str | None]) -> str:
             text = text.replace(value, "***")
     text = " ".join(text.split())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
+
+
+def hidden(value: Any, secrets: Iterable[str]) -> Any:
+    """Replace keys in every string of a JSON value, the names in its objects too.
+
+    Values of fewer than 8 letters stay: they may well be words or numbers of a result.
+    """
+    match value:
+        case str():
+            for secret in secrets:
+                value = value.replace(secret, "***") if len(secret) >= _SHORTEST_SECRET else value
+        case Mapping():
+            return {hidden(name, secrets): hidden(item, secrets) for name, item in value.items()}
+        case list() | tuple():
+            return [hidden(item, secrets) for item in value]
+    return value
 
 
 def canonical(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A reservoir that a town draws water from, as a simulator for SimulRAG."""
+"""A simulator for SimulRAG."""
 
 from simulators.starter.simulator import Starter
 

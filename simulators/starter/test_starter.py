@@ -13,10 +13,10 @@ def test_the_protocol_is_kept() -> None:
 
 
 def test_numbers_by_hand() -> None:
-    dry = validate_call(SIMULATOR, "draw_down", {"inflow_m3_per_day": 0})
-    assert SIMULATOR.run("draw_down", dry, 0).model_dump() == {"days_until_empty": 25.0}
-    half = validate_call(SIMULATOR, "storage", {"inflow_m3_per_day": 3e4, "days": 50})
-    assert SIMULATOR.run("storage", half, 0).model_dump() == {
+    dry = validate_call(SIMULATOR, "run_scenario", {"inflow_m3_per_day": 0})
+    assert SIMULATOR.run("run_scenario", dry, 0).model_dump() == {"days_until_empty": 25.0}
+    half = validate_call(SIMULATOR, "run_for_days", {"inflow_m3_per_day": 3e4, "days": 50})
+    assert SIMULATOR.run("run_for_days", half, 0).model_dump() == {
         "stored_m3": 500000.0,
         "filled_percent": 50.0,
     }

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Self, get_args
@@ -29,7 +30,7 @@ from simulrag.calls.rows import (
     from_text,
     row_text,
 )
-from simulrag.calls.store import CachePlace, open_store
+from simulrag.calls.store import CachePlace, open_store, renamed_calls
 from simulrag.errors import CacheError, CallsPending, EnvironmentFault, InputError, NotStored
 
 log = logging.getLogger(__name__)
@@ -292,7 +293,13 @@ class CallCache:
         if self.mode == "refresh" and key not in self._fresh:
             return None
         text = self._store.get(CALL + key)
+        if text is None and kind == "model" and key in self._renamed:
+            raise corrupt(self._store.place, self._renamed[key], f"it holds the call {key}")
         return None if text is None else self._trusted(kind, key, request, text)
+
+    @cached_property
+    def _renamed(self) -> dict[str, str]:
+        return renamed_calls(self.place)
 
     def _trusted(self, kind: CallKind, key: str, request: str, text: str) -> StoredCall:
         try:

@@ -216,7 +216,7 @@ class FolderStore:
                 self._refuse_emptied()
                 self._cache = Cache(self.place, timeout=PATIENCE_S, disk=TextDisk, **_SETTINGS)
             except OSError as error:
-                raise self._unusable(error) from error
+                raise _unusable(self.folder, error) from error
             except TypeError as error:  # a setting that diskcache does not know, handed to the disk
                 raise corrupt(self.place, "of the settings", str(error)) from error
 
@@ -246,6 +246,9 @@ class FolderStore:
         try:
             with self._translated():
                 text: str | None = self._cache.get(row)
+                odd = "SELECT 1 FROM Cache WHERE key = ? AND (raw != 1 OR expire_time IS NOT NULL)"
+                if text is None and any(read_folder(self.folder, odd, row)):
+                    raise CacheError("it has an expiry time, or a name that is not read as text")
                 return text
         except CacheError as error:
             if self.place in str(error):
@@ -294,35 +297,11 @@ class FolderStore:
         except (Timeout, sqlite3.DatabaseError) as error:
             if hasattr(self, "_cache"):
                 self._cache.close()  # a commit that failed may have left its transaction open
-            raise self._meaning(error) from error
-
-    def _meaning(self, error: BaseException) -> CacheError | EnvironmentFault:
-        # diskcache calls every failure to begin a transaction a time-out, and its own ROLLBACK
-        # fails after a full disk: the first of SQLite's errors is the one that says why.
-        first, at = error, error.__context__
-        while at is not None:
-            first, at = (at if isinstance(at, sqlite3.DatabaseError) else first), at.__context__
-        code = getattr(first, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if isinstance(first, Timeout) or code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return EnvironmentFault(
-                f"another process has held the lock of {self.folder / DATABASE} for more than "
-                f"{PATIENCE_S:g} s. End it and run again"
-            )
-        if str(first).startswith("Could not decode"):  # Python's own: no UTF-8
-            return CacheError(str(first))
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
-            return _damaged(self.folder, first)
-        return self._unusable(first)
-
-    def _unusable(self, error: BaseException) -> EnvironmentFault:
-        return EnvironmentFault(
-            f"the cache folder {self.folder} cannot be used: {error}. Make it writable, free "
-            "space on its disk, or name another folder"
-        )
+            raise _meaning(self.folder, error) from error
 
 
 def read_folder(folder: Path, query: str, *values: object) -> Iterator[Any]:
-    """Query a folder's last commit; nothing comes without a cache. Raises CacheError."""
+    """Query a folder's last commit; nothing comes without a cache. Raises as FolderStore."""
     path = folder.absolute() / DATABASE
     if not path.exists():
         return
@@ -333,11 +312,43 @@ def read_folder(folder: Path, query: str, *values: object) -> Iterator[Any]:
             database.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
             yield from database.execute(query, values)
     except sqlite3.DatabaseError as error:
-        raise _damaged(folder, error) from error
+        raise _meaning(folder, error) from error
 
 
-def _damaged(folder: Path, error: object) -> CacheError:
-    return CacheError(
-        f"{folder / DATABASE} is damaged or not a call cache: {error}. Move the folder away "
-        "(exports are imported again) or restore it from a backup"
+def renamed_calls(place: CachePlace) -> dict[str, str]:
+    """Name, by the key in their text, a folder's rows of another name: those are never found."""
+    if isinstance(place, RedisPlace):
+        return {}  # all rows are read for this, and there they come over the network
+    named = """substr(value, instr(value, '"key":"') + 7, 64)"""
+    query = f"""SELECT {named}, CAST(key AS TEXT) FROM Cache WHERE instr(value, '"key":"')
+                AND (raw != {_RAW} OR key IS NOT 'call/' || {named})"""  # noqa: S608
+    return dict(read_folder(place, query))
+
+
+def _meaning(folder: Path, error: BaseException) -> CacheError | EnvironmentFault:
+    # diskcache calls every failure to begin a transaction a time-out, and its own ROLLBACK
+    # fails after a full disk: the first of SQLite's errors is the one that says why.
+    first, at = error, error.__context__
+    while at is not None:
+        first, at = (at if isinstance(at, sqlite3.DatabaseError) else first), at.__context__
+    code = getattr(first, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if isinstance(first, Timeout) or code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return EnvironmentFault(
+            f"another process has held the lock of {folder / DATABASE} for more than "
+            f"{PATIENCE_S:g} s. End it and run again"
+        )
+    if str(first).startswith("Could not decode"):  # Python's own: no UTF-8
+        return CacheError(str(first))
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+        return CacheError(
+            f"{folder / DATABASE} is damaged or not a call cache: {first}. Move the folder away "
+            "(exports are imported again) or restore it from a backup"
+        )
+    return _unusable(folder, first)
+
+
+def _unusable(folder: Path, error: BaseException) -> EnvironmentFault:
+    return EnvironmentFault(
+        f"the cache folder {folder} cannot be used: {error}. Make it writable, free space on its "
+        "disk, or name another folder"
     )

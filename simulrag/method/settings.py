@@ -21,13 +21,11 @@ class ClaimsPerCall(BaseModel):
         default=40,
         ge=1,
         le=200,
-        description="claims in one boundary call, which sends the handbook; 1: each",
+        description="claims in one boundary call, which sends the handbook",
     )
-    verify: int = Field(
-        default=20, ge=1, le=200, description="claims in one verification call; 1: each"
-    )
+    verify: int = Field(default=20, ge=1, le=200, description="claims in one verification call")
     verbalized: int = Field(
-        default=20, ge=1, le=200, description="claims in one call for stated confidence; 1: each"
+        default=20, ge=1, le=200, description="claims in one call for stated confidence"
     )
 
 
@@ -38,72 +36,76 @@ class MethodSettings(BaseModel):
 
     method: str = Field(
         default="grounded",
-        description="grounded: an answer from the evidence, checked claim by claim; paper: as "
-        "published",
+        description="grounded: an answer from the evidence, checked claim by claim; paper: "
+        "the published method",
     )
     beside: tuple[Beside, ...] = Field(
         default=(),
         strict=False,  # YAML has lists only
-        description="what to compare with. paper: the published method; rag: closed book, "
-        "input-layer and output-layer RAG, and RAG by several looks",
+        description="methods to compare with. paper: the published method; rag: closed "
+        "book, input-layer and output-layer RAG, and RAG by several looks",
     )
-    runs: int = Field(
-        default=6, ge=1, le=100, description="simulator runs that the model may plan in one look"
-    )
+    runs: int = Field(default=6, ge=1, le=100, description="simulator runs in one look, at most")
     looks: int = Field(
         default=4,
         ge=1,
         le=20,
-        description="looks at the simulator: while the model says that further runs depend on what "
-        "the last ones show, it plans on (grounded; the others have one look)",
+        description="looks at the simulator, at most: the model plans further runs if they "
+        "depend on the last ones (grounded; other methods have one look)",
     )
     samples: int = Field(
-        default=5, ge=1, le=100, description="m, closed-book answers drawn for each question"
+        default=5, ge=1, le=100, description="m: closed-book answers to each question"
     )
     max_claims: int = Field(
-        default=12, ge=1, le=100, description="atomic claims taken from one answer at most"
+        default=12, ge=1, le=100, description="atomic claims of one answer, at most"
     )
     max_attempts: int = Field(default=2, ge=1, le=10, description="attempts at valid tool calls")
     centrality: Centrality = Field(
-        default="closeness", description="centrality that scores a claim's confidence"
+        default="closeness", description="centrality that is a claim's confidence"
     )
     claims_per_call: ClaimsPerCall = ClaimsPerCall()
     verify: Literal["all", "selected"] = Field(
         default="all",
-        description="verify every claim (experiments: budgets then cost no call) or the selected",
+        description="all: verify every claim, so that budgets can be compared without "
+        "calls; selected: only those that the budget selects",
     )
     verbalized: bool = Field(
-        default=True, description="ask for the verbalized-confidence baseline too"
+        default=True, description="ask the model for its confidence in each claim, a baseline"
     )
     final_budgets_percent: tuple[float, ...] = Field(
         default=(25, 100),
         min_length=1,
         strict=False,  # YAML has lists only
-        description="shares of all claims that may be verified; a final answer is written at each",
+        description="budgets, in percent of all claims; a final answer is written for each",
     )
     pool: Literal["domain", "question"] = Field(
-        default="question", description="whose claims the budget is a share of"
+        default="question",
+        description="the budget is a share of a question's claims, or of a domain's",
     )
     tau: float | None = Field(
-        default=None, ge=0, description="select claims of lower confidence instead of by budget"
+        default=None,
+        ge=0,
+        description="threshold: select claims of lower confidence; null: select by budget",
     )
     kappa: float | None = Field(
-        default=None, ge=0, description="keep claims of at least this confidence; else by quantile"
+        default=None,
+        ge=0,
+        description="threshold: keep claims of at least this confidence; null: by kappa_quantile",
     )
     without_kappa: bool = Field(
-        default=False, description="write each final answer without kappa as well, to compare"
+        default=False, description="also write each final answer without kappa, to compare"
     )
     kappa_development: float = Field(
         default=0.2,
         ge=0,
         le=1,
-        description="share of questions, by hash, that kappa's quantile is taken on",
+        description="share of questions, by hash, on which kappa_quantile is taken",
     )
     kappa_quantile: float = Field(
         default=0.25,
         ge=0,
         le=1,
-        description="kappa as this quantile of confidence before verification",
+        description="quantile of confidence before verification that kappa is set to",
     )
     seed: int = Field(default=7, ge=0, description="seed of ties in selection")
 
@@ -123,6 +125,10 @@ class MethodSettings(BaseModel):
         if len(set(budgets)) != len(budgets):
             raise ValueError("a budget is named twice")
         return tuple(sorted(budgets))
+
+    def as_published(self) -> MethodSettings:
+        """Set the paper's method alone, with what it is compared with: closed book and RAG."""
+        return self.model_copy(update={"method": "paper", "beside": ("rag",)})
 
     def for_one_question(self, budget_percent: float = 100.0) -> MethodSettings:
         """Set for a question asked by itself: what the budget buys is verified, none compared.

@@ -21,13 +21,13 @@ class MetricSettings(BaseModel):
     budgets_percent: tuple[int, ...] = Field(
         default=(15, 25, 45),
         min_length=1,
-        description="verification budgets, each a share of all claims of a domain",
+        description="verification budgets, in percent of all claims of a domain",
     )
     centrality: str = Field(
         default="closeness", description="centrality that selects and ranks claims"
     )
     further_centralities: tuple[str, ...] = Field(
-        default=(), description="centralities to compute beside it, for comparison"
+        default=(), description="further centralities to compare"
     )
     bootstrap: int = Field(
         default=1000, ge=100, le=100_000, description="resamples of scenarios for the intervals"
@@ -36,15 +36,15 @@ class MetricSettings(BaseModel):
         default=20,
         ge=1,
         le=1000,
-        description="draws that a selection within a budget is the mean of: of claims for Random, "
-        "of ties for the others",
+        description="draws over which a selection within a budget is averaged: of claims "
+        "for Random, of ties for the others",
     )
     seed: int = Field(
         default=20262, ge=0, description="seed of the resamples and of ties in selection"
     )
     undecided: Undecided = Field(
         default="excluded",
-        description="claims the judge left undecided: excluded or false, in summary and figures",
+        description="undecided claims in summary and figures: excluded, or counted as false",
     )
     all_selected_one: bool = Field(
         default=False,

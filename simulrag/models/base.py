@@ -28,24 +28,24 @@ class Sampling(BaseModel):
 
     temperature: float | None = Field(default=None, ge=0, le=2, description="sampling temperature")
     top_p: float | None = Field(
-        default=None, gt=0, le=1, description="share of the probability mass sampled from"
+        default=None, gt=0, le=1, description="nucleus sampling: share of the probability mass"
     )
     max_output_tokens: int | None = Field(
         default=None, ge=1, description="longest reply, in tokens"
     )
     seed: int | None = Field(
-        default=None, description="seed, where the provider takes one; plus the sample index"
+        default=None, description="seed, if the provider takes one; the sample's index is added"
     )
     reasoning_effort: str | None = Field(
         default=None,
         pattern=r"^[a-z]+$",
-        description="how long a reasoning model thinks, in the provider's words (low, high)",
+        description="effort of a reasoning model, in the provider's words (low, high)",
     )
     top_logprobs: int | None = Field(
         default=None,
         ge=0,
         le=20,
-        description="alternatives to tell the log-probabilities of, at the reply's first token",
+        description="alternatives of the reply's first token to return log-probabilities for",
     )
 
 
@@ -125,6 +125,11 @@ class Asker(Protocol):
         ``values`` may hold more than the prompt shows: what a stand-in is made from.
         """
         ...
+
+
+def encodable(text: str) -> str:
+    """Replace halves of surrogate pairs, which have no UTF-8 form, by question marks."""
+    return text.encode(errors="replace").decode()
 
 
 class Counted:

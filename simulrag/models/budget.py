@@ -72,12 +72,18 @@ class Account:
         reply has no bound.
         """
         price = self.prices.find(name)
+        longest = self.longest_reply(name, max_output)
+        dearest = 0.0 if price is None else price.bound(prompt_tokens, longest)
+        return Amount(dearest * self.prices.share(service), prompt_tokens + longest)
+
+    def longest_reply(self, name: ModelName, max_output: int | None) -> int:
+        """Return the most tokens that a reply may have, see ``bound``."""
+        price = self.prices.find(name)
         listed = None if price is None else price.max_output
         longest = max_output if max_output is not None else listed
         if longest is None:
             raise no_longest_reply(name[2])
-        dearest = 0.0 if price is None else price.bound(prompt_tokens, longest)
-        return Amount(dearest * self.prices.share(service), prompt_tokens + longest)
+        return longest
 
     def update(self) -> None:
         """Add what was noted since the last time."""
@@ -140,7 +146,7 @@ class Budget:
         if not self._limits.given:
             raise BudgetMissing(self._told_missing())
         bill = BilledUsage()
-        longest = max_output if max_output is not None else self._max_output
+        longest = self.longest_reply(max_output)
         bound = self._account.bound(self._name, prompt_tokens, longest)
         await self._reserve(bill, bound, max_output)
         try:
@@ -160,15 +166,24 @@ class Budget:
         """Count what needs no reservation: the reply of a batch, which is paid for already."""
         self._account.ledger.note(self._name, usage, service)
 
-    def estimate(self, usage: Usage) -> None:
-        """Say once, and wherever the budget stops, that a server counts no tokens."""
-        if not self._estimated:
+    def longest_reply(self, max_output: int | None) -> int:
+        """Return the most tokens that a reply may have. Raises InputError where nobody says."""
+        longest = max_output if max_output is not None else self._max_output
+        return self._account.longest_reply(self._name, longest)
+
+    def estimate(self, used: Usage, charged: Usage) -> None:
+        """Say once, and wherever the budget stops, which of a server's counts are not charged."""
+        sides = ("input_tokens", "output_tokens")
+        pairs = [(getattr(used, side), getattr(charged, side)) for side in sides]
+        tokens = sum(estimated for counted, estimated in pairs if counted != estimated)
+        if tokens and not self._estimated:
             log.warning(
-                "%s:%s says of a reply not how many tokens it took: the budget charges an estimate",
+                "%s:%s says of a reply not how many tokens it took, or what cannot be: the budget "
+                "charges an estimate",
                 self._name[0],
                 self._name[2],
             )
-        self._estimated += usage.input_tokens + usage.output_tokens
+        self._estimated += tokens
 
     def spent(self) -> str:
         """Say ``0.41 of 5 USD``, ``12,000 of 2,000,000 tokens``, or both, over all it counts."""

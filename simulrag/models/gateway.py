@@ -12,7 +12,15 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from simulrag.calls import CallCache, CallResult
 from simulrag.calls.inspection import explain_miss
 from simulrag.errors import CacheError, NotStored, ReplyInvalid
-from simulrag.models.base import Completion, FirstTokens, Message, ProviderReply, Request, add_usage
+from simulrag.models.base import (
+    Completion,
+    FirstTokens,
+    Message,
+    ProviderReply,
+    Request,
+    add_usage,
+    encodable,
+)
 from simulrag.models.live import LiveReplies, Replies
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import REPLY_MB, Provider
@@ -215,8 +223,9 @@ class Gateway:
                 text, _parsed = valid_reply(request, reply.text)
                 self.thoughts += without_thought(reply.text) != reply.text
             except InvalidReply as error:
-                problems.append(str(error))
-                messages = self._repair(request.messages, reply.text, problems[-1])
+                problems.append(encodable(str(error)))
+                bad_reply = self._prompts.as_data(reply.text)
+                messages = self._repair(request.messages, bad_reply, problems[-1])
                 continue
             self._replies.bill(request)
             services = {reply.service for reply in replies}

@@ -6,10 +6,11 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import JsonValue
 
@@ -20,6 +21,7 @@ from simulrag.errors import (
     ModelUnavailable,
     ModelUnreachable,
     ProviderDown,
+    ReplyTruncated,
 )
 from simulrag.models.base import Message, ProviderReply, Request, add_usage
 from simulrag.models.providers.base import Provider
@@ -37,6 +39,8 @@ FRAME_TOKENS = 1024
 """What providers add to a prompt by themselves, at most: instructions for the use of a tool."""
 
 MESSAGE_TOKENS = 16
+
+Result = TypeVar("Result")
 
 
 class Replies(Protocol):
@@ -137,6 +141,24 @@ class LiveReplies:
     def forget(self, request: Request) -> None:
         """Do nothing: no reply is kept."""
 
+    def charge(
+        self,
+        request: Request,
+        messages: tuple[Message, ...],
+        used: Usage,
+        text: str | None,
+        *,
+        guess: bool = True,
+    ) -> Usage:
+        """Return what the budget is charged for the reply ``text``, see ``charged_usage``."""
+        if self.budget is None:
+            return used
+        schema = None if request.schema is None else reply_schema(request.schema)
+        longest = self.budget.longest_reply(request.sampling.max_output_tokens)
+        charged = charged_usage(used, messages, schema, text, longest, guess=guess)
+        self.budget.estimate(used, charged)
+        return charged
+
     async def close(self) -> None:
         """Free the provider's connections."""
         await self._provider.close()
@@ -151,13 +173,10 @@ class LiveReplies:
                 room = self.budget.call(longest, request.sampling.max_output_tokens)
                 bill = await stack.enter_async_context(room)
 
-            def count(used: Usage, service: str = "", text: str = "") -> None:
+            def count(used: Usage, text: str | None, service: str = "") -> None:
                 add_usage(self.paid, request.task, used)
-                if bill is not None and self.budget is not None:
-                    if not used.counted:
-                        used = estimated_usage(messages, schema, text)
-                        self.budget.estimate(used)
-                    bill.add(used, service)
+                if bill is not None:
+                    bill.add(self.charge(request, messages, used, text), service)
 
             began_s = time.monotonic()
             try:
@@ -176,10 +195,11 @@ class LiveReplies:
                 ) from None
             except ModelError as error:
                 if error.usage is not None:
-                    count(error.usage)
+                    count(error.usage, None if isinstance(error, ReplyTruncated) else "")
                 raise error.retold(f"'{request.task}': {error}") from None
             used = reply.usage.model_copy(update={"calls": 1})
-            count(used, reply.service, reply.text)
+            written = "" if request.measure else reply.text  # what was measured was not written
+            count(used, written, reply.service)
             return replace(reply, usage=used, seconds=time.monotonic() - began_s)
 
 
@@ -200,14 +220,54 @@ def estimated_usage(
     return Usage(calls=1, input_tokens=tokens(sent), output_tokens=tokens(reply))
 
 
+def charged_usage(
+    used: Usage,
+    messages: Sequence[Message],
+    schema: dict[str, JsonValue] | None,
+    text: str | None,
+    longest_reply: int,
+    *,
+    guess: bool = True,
+) -> Usage:
+    """Compute what a budget charges for a call: the server's counts, each as far as it can be.
+
+    A side without a count is estimated (unless ``guess`` is False: nobody was paid), a reply that
+    was cut off (``text`` None) as the longest. A count above what the call can have is the most
+    that it can have.
+    """
+    guessed = estimated_usage(messages, schema, text or "") if guess else Usage()
+    written = longest_reply if guess and text is None else guessed.output_tokens
+    sent = min(used.input_tokens or guessed.input_tokens, longest_prompt(messages, schema))
+    cached = min(used.cached_input_tokens, sent)
+    return Usage(
+        calls=used.calls,
+        input_tokens=sent,
+        output_tokens=min(used.output_tokens or written, max(written, longest_reply)),
+        cached_input_tokens=cached,
+        cache_write_tokens=min(used.cache_write_tokens, sent - cached),
+    )
+
+
 def longest_prompt(messages: Sequence[Message], schema: dict[str, JsonValue] | None) -> int:
     """Bound a prompt's tokens for any tokenizer that knows no more than its bytes.
 
     Byte-level tokenizers make one token of each byte at worst; English text has about four.
     """
-    size = sum(len(message.content.encode()) + MESSAGE_TOKENS for message in messages)
+    size = sum(len(one.content.encode(errors="replace")) + MESSAGE_TOKENS for one in messages)
     described = 0 if schema is None else len(json.dumps(schema, ensure_ascii=False).encode())
     return size + described + FRAME_TOKENS
+
+
+def run_here(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end, also where an event loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass  # run below: an error of the work is not told as one of this error's handling
+    else:
+        with ThreadPoolExecutor(1, thread_name_prefix="simulrag") as thread:
+            return thread.submit(asyncio.run, work).result()
+    return asyncio.run(work)
 
 
 class Outage:

@@ -18,13 +18,28 @@ from pydantic import JsonValue, ValidationError
 from simulrag.calls.keys import call_key, canonical_json, plain_request
 from simulrag.calls.rows import corrupt, parse_json
 from simulrag.calls.store import CachePlace, holds_rows, open_store, pending_place, scan_store
-from simulrag.errors import CallsPending, ModelError, ReplyRefused, ReplyTruncated
+from simulrag.errors import (
+    CallsPending,
+    ModelError,
+    ModelUnavailable,
+    ReplyRefused,
+    ReplyTruncated,
+)
 from simulrag.models.base import FirstTokens, Message, ProviderReply, Request
 from simulrag.models.live import LiveReplies
 from simulrag.records import Record, Usage
 
 BATCH = "batch"
-"""``service`` of a reply that came by a batch (or a file) and not by a call of its own."""
+"""``service`` of a reply that came by a batch and not by a call of its own."""
+FILE = "file"
+"""``service`` of a reply from a file: no price is known for it."""
+
+FailureKind = Literal["refused", "truncated", "unavailable"]
+FAILED: dict[FailureKind, type[ModelError]] = {
+    "refused": ReplyRefused,
+    "truncated": ReplyTruncated,
+    "unavailable": ModelUnavailable,
+}
 
 _CALL = "call/"
 _BATCH = "batch/"
@@ -64,7 +79,7 @@ class BatchReply(Record):
     first_tokens: FirstTokens = ()
     context: str = ""
     failure: str | None = None
-    failure_kind: Literal["refused", "truncated"] = "refused"
+    failure_kind: FailureKind = "refused"
 
 
 class PendingCall(Record):
@@ -246,8 +261,7 @@ class PendingCalls:
     def _taken(self, call: PendingCall, reply: BatchReply) -> ProviderReply:
         if reply.failure is not None:
             self._store.remove(call.id)
-            failed = ReplyTruncated if reply.failure_kind == "truncated" else ReplyRefused
-            raise failed(
+            raise FAILED[reply.failure_kind](
                 f"'{call.task}': {reply.failure}", usage=reply.usage if reply.usage.calls else None
             )
         usage = reply.usage.model_copy(update={"calls": 1})
@@ -267,8 +281,8 @@ class Batched:
         self._live = live
         chosen = live.settings.model_dump(include=set(Target.model_fields))
         self._target = Target.model_validate(chosen)
-        self._taken: dict[str, dict[str, ProviderReply]] = {}
-        """By request: its replies, by the key of what was sent."""
+        self._taken: dict[str, dict[str, tuple[Usage, str]]] = {}
+        """By request and the key of what was sent: what a reply is charged, and its service."""
 
     async def reply(self, request: Request, messages: tuple[Message, ...]) -> ProviderReply:
         """See Replies. Raises CallsPending, and ModelError where what came back is a failure."""
@@ -279,19 +293,22 @@ class Batched:
             reply = self._pending.reply(request.task, self._target, sent)
         except ModelError as error:  # a failure, which is off the list from now on
             if error.usage is not None:
-                self._note(error.usage, BATCH)
+                text = None if isinstance(error, ReplyTruncated) else ""
+                self._note(self._live.charge(request, messages, error.usage, text), BATCH)
             raise
         if reply is None:
             return await self._live.reply(request, messages)
         taken = self._taken.setdefault(self._id(request), {})
         # It is there already where an earlier call failed after it.
-        taken.setdefault(call_key("model", sent), reply)
+        free = reply.service == FILE
+        charged = self._live.charge(request, messages, reply.usage, reply.text, guess=not free)
+        taken.setdefault(call_key("model", sent), (charged, reply.service))
         return reply
 
     def bill(self, request: Request) -> None:
         """Bill the replies that the request had from batches."""
-        for reply in self._taken.get(self._id(request), {}).values():
-            self._note(reply.usage, reply.service)
+        for charged, service in self._taken.get(self._id(request), {}).values():
+            self._note(charged, service)
 
     def forget(self, request: Request) -> None:
         """Take the replies that the request had from batches off the list."""

@@ -22,7 +22,9 @@ class LocalSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    threads: int | None = Field(default=None, ge=1, description="provider local: threads; all")
+    threads: int | None = Field(
+        default=None, ge=1, description="provider local: number of threads; null: all cores"
+    )
     context: int = Field(
         default=8192, ge=64, description="provider local: tokens of prompt and reply together"
     )
@@ -51,35 +53,42 @@ class ModelSettings(BaseModel):
     # A key pasted into the wrong field must not come back in the error text.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    provider: Name = Field(description="openai, anthropic, local, stand-in, or a plugin's name")
+    provider: Name = Field(
+        description="openai, anthropic, local, stand-in, or the name of a plug-in"
+    )
     replay: bool = Field(
         default=False,
-        description="calls are only replayed, from what is stored; a call that is not is an error",
+        description="replay stored calls only; a call that is not stored is an error",
     )
-    endpoint: Name = Field(default="default", description="a name for the server, part of the key")
+    endpoint: Name = Field(
+        default="default", description="your name for the server; part of a call's key"
+    )
     model: str = Field(
         min_length=1, description="the model's name at the provider; local: a GGUF file"
     )
     base_url: str | None = Field(
-        default=None, description="address of a compatible server, no part of the key"
+        default=None, description="address of a compatible server; not part of a call's key"
     )
     api: Literal["auto", "chat", "responses"] = Field(
         default="auto",
-        description="OpenAI's interface; auto: responses at its own servers, chat elsewhere",
+        description="OpenAI's interface: responses or chat; auto: responses at OpenAI, chat "
+        "elsewhere",
     )
     structured: Structured = Field(
         default="tool",
-        description="Anthropic: replies with a schema as a forced tool or by output_format",
+        description="Anthropic: ask for a schema by a forced tool or by output_format",
     )
     api_key_env: str | None = Field(
         default=None, description="name of the environment variable that holds the key"
     )
     paid: bool | None = Field(
         default=None,
-        description="calls cost money; unless set: yes, except on one's own machine or network",
+        description="calls cost money; null: yes, except on your own machine or network",
     )
     sampling: Sampling = Sampling()
-    tasks: dict[str, Sampling] = Field(default={}, description="sampling of single tasks, by name")
+    tasks: dict[str, Sampling] = Field(
+        default={}, description="sampling of single tasks, named as in prompts/"
+    )
     local: LocalSettings = LocalSettings()
 
     @model_validator(mode="after")
@@ -127,12 +136,12 @@ class BudgetLimits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    usd: float | None = Field(default=None, ge=0, description="most money to spend, in US dollars")
+    usd: float | None = Field(default=None, ge=0, description="upper limit of money, in US dollars")
     tokens: int | None = Field(
-        default=None, ge=0, description="most tokens to use, prompts and replies together"
+        default=None, ge=0, description="upper limit of tokens, prompts and replies together"
     )
     since: date | None = Field(
-        default=None, description="count what was paid since this day (UTC); else the whole cache"
+        default=None, description="count calls paid since this day (UTC); null: the whole cache"
     )
 
     @property

@@ -157,7 +157,7 @@ def _evidence(question: str, derived: str) -> Evidence:
 def _entries(path: Path, fields: tuple[str, ...]) -> list[dict[str, str]]:
     try:
         entries: Any = json.loads(_text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error}); take the file from the release") from None
     if not isinstance(entries, list) or not entries:
         raise InputError(f"{path}: a list of entries with {_names(fields)} is expected")
@@ -170,12 +170,14 @@ def _entries(path: Path, fields: tuple[str, ...]) -> list[dict[str, str]]:
                 raise InputError(f"{path}, entry {index}: '{field}' is missing; add it as text")
             if not isinstance(value, str) or not value.strip():
                 raise InputError(f"{path}, entry {index}: '{field}' must be text that is not empty")
+            if any("\ud800" <= sign <= "\udfff" for sign in value):
+                raise InputError(f"{path}, entry {index}: '{field}' holds half of a surrogate pair")
     return entries
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # some editors begin with a mark
     except FileNotFoundError:
         raise InputError(f"{path} does not exist; check the path") from None
     except UnicodeDecodeError as error:

@@ -167,7 +167,7 @@ def read_templates(path: Path) -> dict[str, Template]:
             Template.model_validate({name: item[name] for name in item if name in known})
             for item in json.loads(path.read_bytes())
         ]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         first = str(error).partition("\n")[0]
         raise InputError(f"{path} is not a file of templates: {first}") from None
     return {template.template_id: template for template in templates}

@@ -38,7 +38,7 @@ from simulrag.models.batch.rounds import (
     status,
     submit,
 )
-from simulrag.models.budget import Account
+from simulrag.models.budget import Account, open_budget
 from simulrag.models.gateway import Gateway
 from simulrag.models.pending import Batch, Batched, PendingCalls, PendingStore
 from simulrag.models.prices import Price, PriceTable
@@ -74,14 +74,16 @@ class Stage:
     settings: ModelSettings
     mode: str = "deferred"
 
-    async def ask(self, *claims: str) -> list[Any]:
+    async def ask(self, *claims: str, budget: BudgetLimits | None = None) -> list[Any]:
         """The probability of each claim, or the error."""
         with CallCache(self.folder, stage="test") as cache:
             collect = self.mode == "deferred"
             pending = PendingCalls(self.folder, stage="test", collect=collect)
             provider = make_provider(self.settings)
             wrap = partial(Batched, pending)
-            gate = Gateway(provider, self.settings, cache, Prompts(PROMPTS), wrap=wrap)
+            prompts, prices = Prompts(PROMPTS), PriceTable()
+            money = budget and open_budget(budget, self.settings, provider, cache, prices)
+            gate = Gateway(provider, self.settings, cache, prompts, wrap=wrap, budget=money)
             asked = (gate.ask(VERBALIZED, question="Q", claim=c) for c in claims)
             found = await asyncio.gather(*asked, return_exceptions=True)
             pending.sweep()

@@ -17,7 +17,7 @@ from simulrag.testing.wires import Body, schema_name
 from tests.integration.projects import ROOT, copy_project
 from tests.integration.terminal import Terminal
 
-PAGE = (ROOT / "docs" / "documents-as-evidence.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "questions-by-form.md").read_text(encoding="utf-8")
 QUERY = {"tool": "query_rag", "arguments": {"query": "selection budget of claims", "top_k": 2}}
 RUN = {"tool": "run_scenario", "arguments": {"speed_factor": 0.92}}
 
@@ -34,13 +34,14 @@ def calling(*calls: dict[str, Any]) -> Callable[[Body], str]:
 
 
 def commands() -> list[list[str]]:
-    """What the page tells to type, in order."""
+    """What the page's section on documents tells to type, in order."""
     return [shlex.split(line)[1:] for block in blocks("") for line in block.splitlines()]
 
 
 def blocks(language: str) -> list[str]:
-    """The page's blocks in a language."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.M | re.S)
+    """That section's blocks in a language."""
+    section = PAGE.partition("\n## Documents as evidence\n")[2].partition("\n## ")[0]
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", section, re.M | re.S)
     return [text for named, text in found if named == language]
 
 

@@ -52,8 +52,12 @@ def test_from_the_plan_to_the_tables_and_nothing_is_paid_twice(
         assert all(len(read_questions(outs / f"benchmark/{name}.jsonl")) == 1 for name in DOMAINS)
         assert "Report: data/runs/questions/report/index.html" in first
         tables = {path.name for path in (outs / "report/tables").iterdir()}
-        for name in DOMAINS:
-            assert {f"{name}-table1.{suffix}" for suffix in ("csv", "md", "tex")} <= tables
+        assert {f"table1.{suffix}" for suffix in ("csv", "md", "tex")} <= tables
+        rows = (outs / "report/tables/table1.csv").read_text(encoding="utf-8").splitlines()
+        assert rows[0].startswith('Domain,"Metric, budget",Method,openai: stub')
+        assert {row.partition(",")[0] for row in rows[1:]} == {
+            f"{name} (n = 1)" for name in DOMAINS
+        }
         assert not (terminal.project / "data/answers/urban.jsonl").exists()
 
         made = len(server.requests)
@@ -127,7 +131,9 @@ def test_without_a_budget_it_states_the_plan_and_makes_no_call(
         (("run", "--benchmark", "prompts"), "prompts is no folder with question files"),
         (("run", "report", "--benchmark", FOLDER), "name no stages"),
         (("run", "--limit", "3"), "go with --benchmark"),
-        (("plan", "--limit", "3"), "name their folder"),
+        (("run", "--as-published"), "go with --benchmark"),
+        (("plan", "--exact"), "go with --benchmark"),
+        (("plan", "--limit", "3"), "go with --benchmark"),
         (("run", "--benchmark", "others"), "holds questions of domain urban, not others"),
         (("run", "--benchmark", "bare"), "'elsewhere' is not a domain"),
     ],

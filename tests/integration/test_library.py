@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +14,8 @@ import polars as pl
 import pytest
 from lxml import html
 
-from simulrag import MethodSettings, Model, Progress, aanswer, answer
-from simulrag.errors import BudgetMissing, InputError
+from simulrag import Budget, MethodSettings, Model, Progress, aanswer, answer
+from simulrag.errors import BudgetMissing, EnvironmentFault, InputError
 from simulrag.library import AnswerNow, default_cache
 from simulrag.records import AnswerVariant, FinalText
 from simulrag.testing import LoopbackServer, stand_in
@@ -165,6 +167,29 @@ def test_a_wrong_argument_is_told_in_words(wrong: dict[str, Any], said: str) -> 
     given = {"question": QUESTION, "simulator": "urban", "model": "openai:gpt-5-mini", **wrong}
     with pytest.raises(InputError, match=said):
         answer(given.pop("question"), **given)
+
+
+@pytest.mark.parametrize("inside_a_loop", [False, True])
+def test_without_a_key_it_says_so_alone_before_a_step(
+    inside_a_loop: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def asked() -> None:
+        more: dict[str, Any] = {"budget": Budget(usd=1), "progress": steps.append}
+        answer(QUESTION, simulator="urban", model="openai:gpt-5-mini", cache=tmp_path, **more)
+
+    async def within() -> None:
+        asked()
+
+    steps: list[Progress] = []
+    with pytest.raises(EnvironmentFault, match="OPENAI_API_KEY is not set") as raised:
+        asyncio.run(within()) if inside_a_loop else asked()
+    told = "".join(traceback.format_exception(raised.value))
+    assert told.count("Traceback") == 1
+    assert "another exception" not in told
+    assert "retrieval.py" not in told
+    assert not steps
 
 
 async def test_a_paid_model_is_refused_without_a_budget(tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ def test_the_one_recipe_is_measured(project: Path) -> None:
 
 
 def test_the_report_shows_it_and_nothing_of_what_was_not_asked(project: Path) -> None:
-    page = (project / "data/report/index.html").read_text(encoding="utf-8")
-    shown = page.partition("<script")[0]
+    pages = (project / "data/report" / name for name in ("index.html", "methods.html"))
+    shown = "".join(page.read_text(encoding="utf-8").partition("<script")[0] for page in pages)
     assert "What a reader can rely on" in shown
     assert "15 urban questions were answered by openai: stub" in shown
     for absent in ("claims after verification", "UE+SBA minus", "confidence before verification"):

@@ -19,6 +19,7 @@ from simulrag.records import DECIDED, Answer, Label, Question
 from simulrag.testing import LoopbackServer
 from simulrag.testing.loopback import stand_in
 from tests.integration.projects import change_params, copy_project, simulrag
+from tests.integration.terminal import Opened
 from tests.unit.questions.test_by_hand import block
 from tests.unit.simulators import reservoir
 
@@ -51,11 +52,47 @@ def test_an_installed_simulator_runs_before_it_is_a_domain(
     reservoir.install(tmp_path, monkeypatch, reservoir.source())
     project = copy_project(tmp_path / "project")
     path = os.pathsep.join(map(str, (project, tmp_path)))
-    call = ("draw_down", '{"inflow_m3_per_day": 10000}')
+    call = ("run_scenario", '{"inflow_m3_per_day": 10000}')
     said = simulrag(project, "simulate", "reservoir", *call, check=True, PYTHONPATH=path).stdout
     assert "is 50.0 days." in said
     told = simulrag(project, "handbook", "reservoir", check=True, PYTHONPATH=path).stdout
-    assert "### storage" in told
+    assert "### run_for_days" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("own_plugin:Reservoir", ()),
+        ("own_plugin:Reservoir", ("learning_rate: 3",)),  # a project of another kind
+        ("reservoir", ()),
+    ],
+)
+def test_outside_of_a_project_it_tells_its_handbook_and_runs(
+    name: str,
+    params: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    terminal_in: Opened,
+) -> None:
+    reservoir.install(tmp_path, monkeypatch, reservoir.source())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    for text in params:
+        (alone / "params.yaml").write_text(text)
+    terminal = terminal_in(alone)
+    assert "### run_for_days" in terminal("handbook", name).out
+    call = ("simulate", name, "run_scenario", '{"inflow_m3_per_day": 10000}', "--json")
+    first, again = (json.loads(terminal(*call).out) for _ in range(2))
+    assert first["outputs"] == {"days_until_empty": 50.0}
+    assert (first["from_cache"], again["from_cache"]) == (False, True)
+    assert (tmp_path / "user/simulrag/calls").is_dir()
+
+
+def test_outside_of_a_project_an_unknown_name_is_told(terminal_in: Opened, tmp_path: Path) -> None:
+    said = terminal_in(tmp_path)("handbook", "urbn")
+    assert said.code == 2
+    assert "no simulator 'urbn' is registered; known: " in said.err
 
 
 def by_hand(project: Path, path: str, server: LoopbackServer) -> None:

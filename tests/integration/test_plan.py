@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 
 from flows.params import load_params
-from flows.plan import Plan, TaskPlan, announce, make_plan, plan_text
-from flows.project import Project
+from flows.pipeline import imported
+from flows.plan import announce, make_plan
+from flows.planned import Plan, TaskPlan, plan_text
+from flows.project import Project, Results
 from flows.running.rehearse import FIRST_TOKEN_S, TOKENS_PER_S
 from simulrag.errors import BudgetMissing
 from tests.integration.projects import PARAMS, change_params
 from tests.recorded import ROOT
 
 QUESTIONS, SAMPLES = 15, 5
+FOLDER = "data/published/questions"
 PAID = {"provider": "openai", "model": "gpt-5-mini", "paid": True}
 
 
@@ -187,3 +190,34 @@ def test_every_stand_in_fits_the_step_that_asked_for_it(
     stages = {task.stage.partition("@")[0] for task in plan.tasks}
     assert stages == {"benchmark", "answer", "label"}
     assert all(task.calls and task.input_tokens and task.output_tokens for task in plan.tasks)
+
+
+def test_a_plan_of_imported_questions_counts_a_sample(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of four questions two, taken twice: as much as all four to within their differences."""
+    params = load_params(project.params).with_operations(concurrency=1)  # no chain to wait for
+    questions = imported(ROOT / FOLDER, None, 0)
+    outs = Results(project.runs(Path("elsewhere")))
+    exact = make_plan(project, params, questions, outs, exact=True)
+    assert exact.sample is None
+    monkeypatch.setattr("flows.plan.SAMPLE", 2)
+    plan = make_plan(project, params, questions, outs)
+    assert plan.sample == 2
+    assert "counted: 2 questions of each domain, the others as these" in plan_text(plan)
+    for name in ("calls", "input_tokens", "usd"):
+        counted = sum(getattr(task, name) for task in exact.tasks)
+        assert sum(getattr(task, name) for task in plan.tasks) == pytest.approx(counted, rel=0.15)
+    assert plan.seconds == pytest.approx(exact.seconds, rel=0.15)
+    [asked] = [t for t in plan.tasks if (t.stage, t.task) == ("answer@urban", "closed_book")]
+    assert asked.calls == 4 * SAMPLES
+
+
+def test_as_published_is_the_papers_method_alone(project: Project) -> None:
+    params = load_params(project.params)
+    questions = imported(ROOT / FOLDER, 1, 0, as_published=True)
+    plan = make_plan(project, params, questions, Results(project.runs(Path("elsewhere"))))
+    tasks = {task.task for task in plan.tasks if task.stage == "answer@urban"}
+    assert {"closed_book", "entailment", "input_rag", "output_rag", "final"} <= tasks
+    assert "audit" not in tasks
+    assert plan.alone is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,16 +11,10 @@ import pytest
 import yaml
 
 from flows.params import load_params
-from flows.report.recipes import VariantSummary, recipes_of
 from flows.sections import RoomSection
-from simulrag.metrics.families.answers import answers
-from simulrag.metrics.families.cost import method_cost
-from simulrag.metrics.settings import MetricSettings
-from simulrag.metrics.table import Measurement
 from tests.recorded import (
     ROOT,
     Replayed,
-    data_of,
     given_project,
     recorded_calls,
     recorded_files,
@@ -112,54 +105,6 @@ def test_from_an_empty_cache_a_plan_counts_the_calls_that_the_run_took(tmp_path:
 
 def _model_calls(file: Path) -> int:
     return pl.read_parquet(file, columns=["kind"]).filter(pl.col("kind") == "model").height
-
-
-@pytest.fixture(scope="module")
-def recipes(replayed: Replayed) -> dict[str, dict[tuple[str, int, float | None], VariantSummary]]:
-    """What the own domains' answers are worth, by method, m and budget."""
-    found = {}
-    for domain in OWN:
-        data = data_of(replayed, domain, MetricSettings())
-        rows = (*answers(data), *method_cost(data))
-        found[domain] = {
-            (one.method, one.line.samples, one.line.budget_percent): one
-            for one in recipes_of(rows, "excluded")
-        }
-    return found
-
-
-@pytest.mark.parametrize("domain", OWN)
-@pytest.mark.parametrize(
-    ("name", "recipe"),
-    [
-        ("closed book", ("closed_book", 1, None)),
-        ("RAG", ("input_rag", 1, None)),
-        ("paper, 25 %", ("simulrag", 5, 25)),
-        ("paper, 100 %", ("simulrag", 5, 100)),
-        ("**grounded**", ("grounded", 1, None)),
-    ],
-)
-def test_the_readme_shows_what_the_run_found(
-    recipes: dict[str, dict[tuple[str, int, float | None], VariantSummary]],
-    domain: str,
-    name: str,
-    recipe: tuple[str, int, float | None],
-) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (line,) = re.findall(rf"^\| {domain} \| {re.escape(name)} \| (.*) \|$", readme, re.M)
-    found = recipes[domain][recipe]
-    measures = {
-        **{"words": 0, "informativeness": 1, "factuality": 2},
-        **{"undecided_claims": 1, "completeness": 2},
-    }
-    assert line.split(" | ") == [
-        f"{found.value('calls'):.1f}",
-        *(with_interval(found.found[metric], places) for metric, places in measures.items()),
-    ]
-
-
-def with_interval(row: Measurement, places: int) -> str:
-    return f"{row.value:.{places}f} [{row.lower_95:.{places}f}, {row.upper_95:.{places}f}]"
 
 
 def test_the_outs_are_those_of_dvc_lock(replayed: Replayed) -> None:

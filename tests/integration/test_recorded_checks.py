@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from flows.assistant import AssistantDesk
+from flows.project import Project
+from simulrag.errors import InputError
 from tests.integration.projects import copy_project, simulrag
 from tests.recorded import ROOT
 
@@ -53,3 +56,17 @@ def test_every_planted_error_is_found_and_nothing_else_is_called_wrong(
         assert one["correction"]
         assert one["runs"]
     assert said["answer"] == (project / text).read_text().strip()
+
+
+def test_an_assistant_is_given_the_same_marks_and_no_new_ones_without_leave(project: Path) -> None:
+    question = "epidemiology-51b4ea7b69a4"
+    asked = {"domain": "epidemiology", "question": question}
+    text = (project / f"examples/check/{question}.txt").read_text()
+    desk = AssistantDesk(Project(project))
+    found = desk.serve("check", {"text": text, **asked})
+    wrong = [one["quote"] for one in found.fields["statements"] if one["standing"] == "wrong"]
+    assert [words in "; ".join(wrong) for words in WRONG[question]] == [True, True]
+    assert found.text.count("[✗ wrong by run") == len(wrong)
+    assert "(checked by recorded replies of anthropic: claude" in found.text
+    with pytest.raises(InputError, match=r"not recorded.* --allow-calls-that-cost"):
+        desk.serve("check", {"text": f"{text} So it is.", **asked})

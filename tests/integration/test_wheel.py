@@ -22,10 +22,10 @@ import sys
 from reservoir import Reservoir
 from simulrag import answer
 
-call = "A run of draw_down has inflow_m3_per_day at 20000."
+call = "A run of run_scenario has inflow_m3_per_day at 20000."
 question = f"{call} What is the days until empty here?"
 result = answer(question, simulator=Reservoir(), model=sys.argv[1], cache="calls")
-assert result.text and "Run 1: reservoir.draw_down" in result._repr_html_()
+assert result.text and "Run 1: reservoir.run_scenario" in result._repr_html_()
 print(repr(result))
 """
 TYPED = """
@@ -74,8 +74,11 @@ def said(folder: Path, *command: str | Path) -> str:
 def test_the_example_in_a_script_runs_without_a_key(python: Path, tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "tank.py", tmp_path)
     shown = said(tmp_path, python, "tank.py")
-    assert shown.startswith("Stand-in: "), shown
-    assert "checked: Stand-in: " in shown
+    assert shown.startswith("<answer by 3 model calls "), shown
+    assert "10 checked: Stand-in: " in shown
+    assert shown.endswith("  0.1 m of water drain through 0.1 cm2 in 238.0 minutes.\n")
+    without_key = said(tmp_path, python, "tank.py", "openai:gpt-5-mini").splitlines()
+    assert [line[:43] for line in without_key] == ["the environment variable OPENAI_API_KEY is "]
 
 
 def test_a_simulator_of_ones_own_is_asked(python: Path, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.plan import TaskPlan, make_plan
+from flows.plan import make_plan
+from flows.planned import TaskPlan
 from flows.project import Project
 from tests.integration.projects import PARAMS, change_params
 from tests.recorded import ROOT

@@ -20,11 +20,12 @@ from simulrag.shown import (
     left_out,
     legend,
     pieces,
+    readable,
     run_words,
     statement_words,
     without_place,
 )
-from tests.making import answer, claim
+from tests.making import answer, claim, evidence
 from tests.unit.report.made import HOSTILE, every_standing, grounded_answer
 
 ADDED = Statement(text="It is 136 s.", standing="added", runs=(0,))
@@ -210,3 +211,17 @@ def test_what_an_answer_took_counts_its_statements() -> None:
     alone = AnswerNow(**dict(grounded_answer("Nobody can say.", [], runs=[])))
     assert "simulator runs, no statement checked: Nobody" in repr(alone)
     assert "from 0 claims" in repr(AnswerNow(**dict(answer())))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        ({"co2_mg": 35788556.09, "fuel_ml": 15999.34}, "In other units: co2 35.8 kg, fuel 16 l."),
+        ({"saved_mg": -2.0e6}, "In other units: saved -2 kg."),
+        ({"co2_mg": 999.0, "delay_s": 1e9, "note_mg": "12000"}, ""),
+    ],
+)
+def test_large_outputs_are_repeated_in_units_that_people_read(
+    outputs: dict[str, float | str], said: str
+) -> None:
+    assert readable(evidence(outputs=outputs)) == said

@@ -49,6 +49,14 @@ def test_words_say_what_is_found() -> None:
     assert 60 < drawn.count("wrong") < 140
 
 
+def test_a_tool_that_bears_the_name_of_anothers_is_called_as_its_own_handbook_has_it() -> None:
+    handbook = load("simulators.starter:Starter").handbook()
+    called = Prompted([Message(role="user", content=handbook)]).example()
+    assert called == ("run_scenario", {"inflow_m3_per_day": 0.0})
+    of_urban = Prompted([Message(role="user", content=load("urban").handbook())]).tools()
+    assert [simulator.name for simulator, _ in of_urban] == ["urban", "urban"]
+
+
 @pytest.mark.parametrize("set_up", [True, False])
 @pytest.mark.parametrize("name", ["urban", "climate", "epidemiology"])
 async def test_a_benchmark_of_any_simulator_passes_its_check(

@@ -30,8 +30,9 @@ class PowerGrid:
         """Prose and parameter tables, as Markdown."""
         return render_handbook((HERE / "handbook.md").read_text(encoding="utf-8"), self.tools)
 
-    def run(self, tool: str, arguments: Situation, seed: int) -> ToolModel:  # noqa: ARG002 no chance
+    def run(self, tool: str, arguments: Situation, seed: int) -> ToolModel:
         """Solve the grid. It knows no chance, so the seed changes nothing."""
+        del seed
         flow = _flow(solve(**arguments.model_dump()))
         if tool == "power_flow":
             return flow

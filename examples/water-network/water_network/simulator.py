@@ -39,8 +39,9 @@ class WaterNetwork:
         """Prose and parameter tables, as Markdown."""
         return render_handbook((HERE / "handbook.md").read_text(encoding="utf-8"), self.tools)
 
-    def run(self, tool: str, arguments: Operation, seed: int) -> ToolModel:  # noqa: ARG002 no chance
+    def run(self, tool: str, arguments: Operation, seed: int) -> ToolModel:
         """Simulate a day. The network knows no chance, so the seed changes nothing."""
+        del seed
         measure = {"pressures": _pressures, "pump_and_tank": _pump_and_tank}[tool]
         return measure(*_simulate(arguments))
 

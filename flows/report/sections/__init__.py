@@ -1,6 +1,6 @@
-"""The sections of the report, in the order of the page.
+"""The sections of the report's two pages, in their order.
 
-To show a new family of metrics: a ``ReportSection`` in a module here, and a place in ``OWN``.
+To show a new family of metrics: a ``ReportSection`` in a module here, and a place in ``METHODS``.
 A room brings its own.
 """
 
@@ -18,11 +18,14 @@ from flows.report.sections import (
     cost,
     history,
     overview,
+    recipes,
 )
 
-OWN: tuple[ReportSection, ...] = (
-    overview.SECTION,
-    history.SECTION,
+FIRST: tuple[ReportSection, ...] = (overview.SECTION,)
+"""What a reader sees first; one answer and the questions one by one (``traces.py``) follow."""
+BELOW: tuple[ReportSection, ...] = (recipes.SECTION, history.SECTION, overview.SOURCES)
+"""What each way to answer costs and is worth, the refreshes so far, where numbers come from."""
+METHODS: tuple[ReportSection, ...] = (
     answers.SECTION,
     claims.SECTION,
     calibration.SECTION,
@@ -33,7 +36,7 @@ OWN: tuple[ReportSection, ...] = (
     calibration.PEOPLE,
     benchmark.PUBLISHED,
 )
-"""The questions one by one (``traces.py``) end the page."""
+"""The second page, for those who study methods; the rooms' sections stand there too."""
 
 
 def sections() -> Iterator[ReportSection]:
@@ -42,13 +45,13 @@ def sections() -> Iterator[ReportSection]:
     Raises ValueError where a room's section names none that is there.
     """
     brought = [part.section for part in rooms().hook.report_part()]
-    places = {own.key for own in OWN}
+    places = {own.key for own in METHODS}
     for section in brought:
         if section.after not in places:
             raise ValueError(
                 f"the section {section.key} stands after {section.after!r}, which is none of "
                 f"{', '.join(sorted(places))}"
             )
-    for own in OWN:
+    for own in (*FIRST, *BELOW, *METHODS):
         yield own
         yield from (section for section in brought if section.after == own.key)

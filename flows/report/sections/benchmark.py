@@ -5,32 +5,35 @@ And the paper's own numbers beside this run's, never mixed with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.report.blocks import DASH, Block, ReportSection, Table, Text
-from flows.report.run import DomainTable, ReportedRun
-from flows.report.words import method_name
-from simulrag.metrics.methods import BASELINES, FIGURE_METRICS, UE_SBA
-
-if TYPE_CHECKING:
-    import polars as pl
-from collections import Counter
-from collections.abc import Iterable
-
 from flows.report.blocks import (
+    DASH,
+    Block,
     Figure,
+    ReportSection,
+    Table,
+    Text,
     count,
     dot_figure,
     interval,
     listed,
+    number,
     percent,
+    why,
 )
 from flows.report.chart import BLUE
-from flows.report.run import Credits
+from flows.report.run import Credits, DomainTable, ReportedRun
+from flows.report.words import method_name
+from simulrag.metrics.methods import BASELINES, FIGURE_METRICS, UE_SBA
 from simulrag.metrics.table import Measurement
 from simulrag.records import DOCUMENT_TOOL, Answer
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _STATISTICS = {
     "answer_words": "words of the reference answer",
@@ -201,24 +204,22 @@ def published_field(domain: str) -> str:
     return domain.removesuffix(_REPLAYED_SUFFIX)
 
 
+FEW = 20
+"""Questions below which a domain's numbers are not worth comparing."""
+
+
 def beside_published(run: ReportedRun) -> Iterator[Block]:
-    """Show the paper's Tables 1 and 3 for domains that it has, after what may be compared."""
-    tables = list(_tables(run))
-    for domain in run.domains:
-        if any(table.domain == domain.name for table in tables):
-            yield Text(f"{domain.title}: {comparable(domain)}", domain=domain.name)
+    """Show the paper's Tables 1 and 3 with this run's numbers, all domains in one table."""
+    tables = [
+        table
+        for number, metrics in PAPER_METRICS.items()
+        if number in run.published and (table := _beside(run, number, metrics))
+    ]
     if tables:
         yield Text(
             "The published Table 1 disagrees with the paper's own Table 3 in 23 of 72 F1 cells."
         )
     yield from tables
-
-
-def _tables(run: ReportedRun) -> Iterator[Table]:
-    for number, metrics in PAPER_METRICS.items():
-        for domain in run.domains:
-            if number in run.published:
-                yield from _beside(run, domain, run.published[number], number, metrics)
 
 
 def comparable(domain: DomainTable) -> str:
@@ -240,45 +241,72 @@ def comparable(domain: DomainTable) -> str:
     )
 
 
-def _beside(
-    run: ReportedRun,
-    domain: DomainTable,
-    published: pl.DataFrame,
-    number: int,
-    metrics: dict[str, str],
-) -> Iterator[Table]:
-    field = published_field(domain.name)
-    theirs: dict[tuple[str, float, str, str], float] = {}
-    for row in published.iter_rows(named=True):
-        if row["domain"] == field:
-            key = (row["metric"], float(row["budget_percent"]), row["method"], row["model"])
-            theirs[key] = row["value"]
-    if not theirs or not domain.count("completed"):
-        return
+def _beside(run: ReportedRun, table: int, metrics: Mapping[str, str]) -> Table | None:
+    """Tabulate a row a domain, metric, budget and method; None where the paper has no such domain.
+
+    Each value of this run has its interval, each domain how many questions it is of.
+    """
+    theirs = {
+        (row["domain"], row["metric"], float(row["budget_percent"]), row["method"], row["model"]): (
+            row["value"]
+        )
+        for row in run.published[table].iter_rows(named=True)
+    }
+    fields = {field for field, *_ in theirs}
+    shown = [
+        domain
+        for domain in run.domains
+        if published_field(domain.name) in fields and domain.count("completed")
+    ]
+    if not shown:
+        return None
     models = list(dict.fromkeys(model for *_, model in theirs))
-    rows = []
-    for metric, title in metrics.items():
-        for share in run.settings.budgets_percent:
-            for method in (*BASELINES, UE_SBA):
-                ours = domain.one(
-                    "claims", metric=metric, budget_percent=share, method=method, **run.leading
-                )
-                values = [ours.value if ours else None]
-                values += [
-                    theirs.get((metric, share, method_name(method), model)) for model in models
-                ]
-                shown = (DASH if value is None else f"{value:.3f}" for value in values)
-                rows.append((f"{title}, {share} %", method_name(method), *shown))
-    yield Table(
-        name=f"table{number}",
-        caption=f"{domain.name}: this run beside the published Table {number}, {field}",
-        columns=("Metric, budget", "Method", "This run", *(f"Published, {m}" for m in models)),
+    rows, ours = list[tuple[str, ...]](), list[Measurement]()
+    for domain in shown:
+        field, asked = published_field(domain.name), domain.count("completed")
+        for metric, title in metrics.items():
+            for share in run.settings.budgets_percent:
+                for method in (*BASELINES, UE_SBA):
+                    own = domain.one(
+                        "claims", metric=metric, budget_percent=share, method=method, **run.leading
+                    )
+                    ours += [own] if own else []
+                    name = method_name(method)
+                    values = (theirs.get((field, metric, share, name, model)) for model in models)
+                    rows.append(
+                        (
+                            *(f"{domain.name} (n = {asked})", f"{title}, {share} %", name),
+                            interval(own, places=3),
+                            *(number(value, 3) for value in values),
+                        )
+                    )
+    return Table(
+        name=f"table{table}",
+        caption=f"This run beside the published Table {table}",
+        columns=(
+            *("Domain", "Metric, budget", "Method"),
+            run.summary.models.get("answer", "This run"),
+            *(f"Published, {model}" for model in models),
+        ),
         rows=tuple(rows),
-        strong=tuple(index for index, row in enumerate(rows) if row[1] == UE_SBA),
-        notes=(comparable(domain),),
-        domain=domain.name,
-        fold=f"Table {number}",
+        headers=3,
+        strong=tuple(at for at, row in enumerate(rows) if row[2] == method_name(UE_SBA)),
+        notes=(
+            *(f"{domain.title}: {comparable(domain)}" for domain in shown),
+            *_too_few(shown),
+            *why(ours, lambda row: f"{row.domain}, {row.metric}, {method_name(row.method)}"),
+        ),
+        fold=f"Table {table}",
     )
+
+
+def _too_few(domains: Sequence[DomainTable]) -> Iterator[str]:
+    few = [one.name for one in domains if one.count("completed") < FEW]
+    if few:
+        yield (
+            f"Fewer than {FEW} questions: {', '.join(few)}. Such numbers move with every question; "
+            "compare none of them with the published ones."
+        )
 
 
 PUBLISHED = ReportSection("published", "Published numbers beside ours", beside_published)

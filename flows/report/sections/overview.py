@@ -13,21 +13,24 @@ from flows.report.words import WORDS
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Show what was asked of whom and what came of it; provenance and coverage are folded."""
+    """Show what was asked of whom, and what came of it in a few sentences."""
     for domain in run.domains:
         if words := domain.little_checked(run.min_coverage):
             yield Text(f"{words}.", "warning", domain.title)
-    warnings = list(_warnings(run))
     if not run.own_and_published[1]:  # it holds for all that is shown
-        yield from warnings
-    findings = list(recipes.blocks(run))
+        yield from _warnings(run)
+    findings = list(recipes.meaning(run))
     if findings:
         yield Text(_lead(run), "lead")
-    yield from findings
-    if run.own_and_published[1]:
-        yield from warnings
-    if not findings:
+        yield from (Text(line, "finding") for line in findings)
+    else:
         yield Text("No question was answered, so nothing can be said.", "finding")
+
+
+def sources(run: ReportedRun) -> Iterator[Block]:
+    """Show where the numbers come from: models, recorded calls, coverage, short names."""
+    if run.own_and_published[1]:
+        yield from _warnings(run)
     yield Text(
         f"Brackets hold 95 % intervals from {run.settings.bootstrap} resamples of scenarios."
     )
@@ -120,3 +123,4 @@ def _coverage(run: ReportedRun) -> Table:
 
 
 SECTION = ReportSection("overview", "Main findings", blocks)
+SOURCES = ReportSection("sources", "Where the numbers come from", sources)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from flows.report.blocks import (
     DASH,
     Block,
+    ReportSection,
     Table,
-    Text,
     best,
     count,
     interval,
@@ -42,6 +42,7 @@ _MARKS = {
     "not_run": "a run could decide it, none was made",
     "wrong": "by runs, and not mended",
 }
+_LABELS = ("true", "false", "undecided", "unlabelled")
 _QUALITY_COLUMNS = {
     "True claims": "informativeness",
     "Share true": "factuality",
@@ -51,12 +52,11 @@ _QUALITY_COLUMNS = {
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
-    """Show two pictures a domain, what they mean in a line each, and the numbers.
+    """Show the pictures of each domain, the numbers, and what a reader can rely on.
 
     Questions of the published benchmark stand folded behind them.
     """
-    own, published = run.own_and_published
-    own, published = ([d for d in some if d.rows("answers")] for some in (own, published))
+    own, published = _answered(run)
     found = {domain.name: measured_recipes(run, domain) for domain in own}
     calls, runs, share, true_claims = axes(
         [recipe for recipes in found.values() for recipe in recipes]
@@ -68,7 +68,6 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     for domain in own:  # elsewhere every recipe with evidence has the same runs, or nearly so
         if any(recipe.method == "rag_looks" for recipe in found[domain.name]):
             yield price(domain, found[domain.name], runs, share, "runs")
-    yield from (Text(line, "finding", "What it means") for line in _meaning(own, found))
     if own:
         yield recipe_table(run, own, "recipes", "price and quality", every=False)
     marked = [domain for domain in own if domain.rows("standings")]
@@ -77,6 +76,27 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     together = pooled([measured_recipes(run, domain) for domain in published])
     if len(published) > 1 and together:
         yield _together(together, "Published questions: oracle retrieval")
+
+
+def meaning(run: ReportedRun) -> Iterator[str]:
+    """Tell what evidence is worth, what it costs at least, and what a reader can rely on."""
+    own, _ = _answered(run)
+    chosen = [(domain, to_choose_from(measured_recipes(run, domain))) for domain in own]
+    yield from _worth([recipe for _, recipes in chosen for recipe in recipes])
+    cheapest: dict[str, list[str]] = {}
+    for domain, recipes in chosen:
+        if least := _cheapest(recipes):
+            calls = number(least.value("calls"), 0)
+            cheapest.setdefault(f"{least.name} ({calls} calls)", []).append(domain.name)
+    if cheapest:
+        ways = (f"{way} in {', '.join(domains)}" for way, domains in cheapest.items())
+        yield f"The cheapest way that may be as good as the best: {'; '.join(ways)}."
+    yield from _relied_on(own)
+
+
+def _answered(run: ReportedRun) -> tuple[list[DomainTable], list[DomainTable]]:
+    own, published = run.own_and_published
+    return [d for d in own if d.rows("answers")], [d for d in published if d.rows("answers")]
 
 
 def reliable_words(domain: DomainTable) -> Iterator[str]:
@@ -281,45 +301,37 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
     )
 
 
-def _meaning(
-    own: Sequence[DomainTable], found: Mapping[str, Sequence[VariantSummary]]
-) -> Iterator[str]:
-    """Tell what evidence is worth, what it costs at least, and what a reader can rely on."""
+def _worth(recipes: Sequence[VariantSummary]) -> Iterator[str]:
+    """Tell the share of true claims from memory and with evidence."""
     shares: dict[bool, list[float]] = {True: [], False: []}
-    cheapest = []
-    for domain in own:
-        recipes = to_choose_from(found[domain.name])
-        for recipe in recipes:
-            if (share := recipe.value("factuality")) is not None:
-                shares[recipe.method == CLOSED_BOOK].append(share)
-        if least := _cheapest(recipes):
-            cheapest.append(f"{domain.name} {least.name} ({number(least.value('calls'), 0)})")
+    for recipe in recipes:
+        if (share := recipe.value("factuality")) is not None:
+            shares[recipe.method == CLOSED_BOOK].append(share)
     if shares[True] and shares[False]:
-        alone, with_evidence = (_range(shares[closed]) for closed in (True, False))
         yield (
-            f"Of what is said from memory (closed book) {alone} is true, of what is said with "
-            f"evidence {with_evidence}."
+            f"From memory (closed book) {_range(shares[True])} of the claims that can be decided "
+            f"are true. With a simulator's evidence {_range(shares[False])} are."
         )
-    if cheapest:
-        yield (
-            "Fewest calls among the ways that may be as good as the best in share true and in true "
-            f"claims: {', '.join(cheapest)}."
-        )
-    counts = {principal: [0.0, 0.0] for principal in (True, False)}
-    marks: list[str] = []
+
+
+def _relied_on(own: Sequence[DomainTable]) -> Iterator[str]:
+    """Tell how many marked statements are true, and how many nobody can decide here."""
+    marks: set[str] = set()
+    true, decided, undecided, total = 0.0, 0, 0.0, 0.0
     for domain in own:
         for standing, by_metric in _standings(domain).items():
-            marks += [standing] if standing in PRINCIPAL and standing not in marks else []
-            counts[standing in PRINCIPAL][0] += by_metric["true"].value or 0
-            counts[standing in PRINCIPAL][1] += by_metric["true_share"].n or 0
-    (true, decided), (other_true, other) = counts[True], counts[False]
+            undecided += by_metric["undecided"].value or 0
+            total += sum(by_metric[name].value or 0 for name in _LABELS)
+            if standing in PRINCIPAL:
+                marks.add(standing)
+                true += by_metric["true"].value or 0
+                decided += by_metric["true_share"].n or 0
     if decided:
-        rest = f"; of what it marks otherwise {other_true:.0f} of {other:.0f}" if other else ""
         *most, last = sorted(marks, key=PRINCIPAL.index)
         told = f"{', '.join(most)} or {last}" if most else last
         yield (
-            f"Of what the answer marks {told} {true:.0f} of {decided:.0f} statements "
-            f"that the reference decides are true{rest}. "
+            f"Of the statements that the answer marks {told}, {true:.0f} of {decided} are "
+            f"true. The reference cannot decide {undecided:.0f} of all {total:.0f} statements. "
             "RAG marks nothing: its reader trusts all or none."
         )
 
@@ -336,3 +348,6 @@ def _cheapest(recipes: Sequence[VariantSummary]) -> VariantSummary | None:
 def _range(shares: Sequence[float]) -> str:
     low, high = (round(100 * end) for end in (min(shares), max(shares)))
     return f"{high} %" if low == high else f"{low} to {high} %"
+
+
+SECTION = ReportSection("ways", "What each way to answer costs and is worth", blocks)

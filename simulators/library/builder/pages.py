@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from simulators.base import MissingEngineError
 from simulators.library.corpus import CorpusError, NoText, TooLarge
+from simulators.tied import tied
 
 MAX_FILE_BYTES = 64 * 2**20
 """Of a file that is read as a whole; JSONL is read line by line."""
@@ -92,7 +93,7 @@ def _converted(path: Path) -> Iterator[Page]:
     _check_size(path)
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "made.md"
-        command = (sys.executable, "-m", "markitdown", str(path.resolve()), "-o", str(made))
+        command = tied((sys.executable, "-m", "markitdown", str(path.resolve()), "-o", str(made)))
         try:
             done = subprocess.run(
                 command,

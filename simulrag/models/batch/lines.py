@@ -25,18 +25,18 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from simulrag.calls.rows import parse_json
-from simulrag.errors import InputError, ModelError, ReplyRefused, ReplyTruncated
+from simulrag.errors import InputError, ModelError
 from simulrag.models.base import Message, Sampling
-from simulrag.models.pending import BatchReply, PendingCall, PendingStore, Target
-from simulrag.models.providers.faults import known_key, without_key
+from simulrag.models.pending import FAILED, FILE, BatchReply, PendingCall, PendingStore, Target
+from simulrag.models.providers.faults import ODD_SHAPE, known_key, scrub, without_key
 from simulrag.models.providers.registry import make_provider
 from simulrag.models.providers.sdk import SdkProvider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record, Usage
 
-FILE = "file"
-"""``service`` of a reply from a file: no price is known for it."""
 CALLS_PER_TRANSACTION = 500
+READ_TIMEOUT_S = 600.0
+"""Of a request about a batch, and of each line of its results."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,8 @@ def provider_of(target: Target) -> SdkProvider:
     provider = make_provider(ModelSettings.model_validate(target.model_dump()))
     if not isinstance(provider, SdkProvider):
         raise InputError(f"provider '{target.provider}' takes no batches; openai and anthropic do")
+    provider.timeout_s = READ_TIMEOUT_S
+    provider.retries = 0  # a repeated POST could make, and bill, a batch twice
     return provider
 
 
@@ -202,9 +204,10 @@ def _matched(
         raise _RefusedError("no custom_id")
     call = taken.get(id) or store.call(id)
     if call is None:
+        shown = id if re.fullmatch("[0-9a-f]{64}", id) else "of another form"
         raise _RefusedError(
-            f"no call with key {id} is pending: it was never asked, its request has changed since, "
-            "or its reply is in the call cache already"
+            f"no call with key {shown} is pending: it was never asked, its request has changed "
+            "since, or its reply is in the call cache already"
         )
     sent = content.get("body", content.get("params"))
     if sent is not None and sent != body_of(call):
@@ -217,11 +220,11 @@ def _matched(
     key = known_key(provider_of(call.target).key_variable)
     kept = {
         "text": without_key(reply.text, key),
-        "model_version": without_key(reply.model_version, key),
-        "context": without_key(reply.context, key),
+        "model_version": scrub(reply.model_version, key),
+        "context": scrub(reply.context, key),
     }
     if reply.failure is not None:
-        kept["failure"] = without_key(reply.failure, key)
+        kept["failure"] = scrub(reply.failure, key)
     return call.model_copy(update={"reply": reply.model_copy(update=kept)}), "answered"
 
 
@@ -242,14 +245,13 @@ def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
         return BatchReply(failure=body)
     try:
         reply = provider_of(call.target).read(body, sampling_of(call))
-    except (ReplyTruncated, ReplyRefused) as error:
-        kind: Literal["truncated", "refused"] = "refused"
-        if isinstance(error, ReplyTruncated):
-            kind = "truncated"
-        return BatchReply(failure=str(error), failure_kind=kind, usage=error.usage or Usage())
-    except ModelError:
-        return None
-    except (AttributeError, TypeError, ValueError):
+    except ModelError as error:  # the provider took it for answered, so it was billed
+        return BatchReply(
+            failure=str(error),
+            failure_kind=next(kind for kind, made in FAILED.items() if isinstance(error, made)),
+            usage=error.usage or Usage(calls=1),
+        )
+    except (ValueError, *ODD_SHAPE):
         # Read without the SDK's validation, as a live reply is; a file may hold anything.
         raise _RefusedError(f"the reply to {call.id} has not the form of the provider's") from None
     return BatchReply(

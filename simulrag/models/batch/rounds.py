@@ -8,10 +8,11 @@ the call cache and count too.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable
+from operator import methodcaller
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, TypeVar
 
 from simulrag.errors import (
     BudgetMissing,
@@ -20,6 +21,7 @@ from simulrag.errors import (
     InputError,
     ModelError,
     ModelThrottled,
+    ModelUnavailable,
     ModelUnreachable,
     ReplyRefused,
     SimulRAGError,
@@ -35,17 +37,19 @@ from simulrag.models.batch.lines import (
     take_results,
 )
 from simulrag.models.budget import Account, Amount
-from simulrag.models.live import longest_prompt
-from simulrag.models.pending import BATCH, Batch, PendingCall, PendingStore, Target
+from simulrag.models.live import charged_usage, longest_prompt, run_here
+from simulrag.models.pending import BATCH, FILE, Batch, PendingCall, PendingStore, Target
 from simulrag.models.prices import no_price
-from simulrag.models.providers.faults import CONNECT_TIMEOUT_S, ODD_SHAPE, read_key
+from simulrag.models.providers.faults import known_key, without_key
 from simulrag.models.providers.sdk import Batches, BatchState
 from simulrag.models.settings import BudgetLimits
 from simulrag.records import Record
 
 _ASKED = ("sample_index", "messages", "schema")
 
-READ_TIMEOUT_S = 600.0
+MOST_LINES = 2
+"""Lines of results for each request: one, and perhaps an empty one."""
+Result = TypeVar("Result")
 
 
 class WrittenBatch(Record):
@@ -128,7 +132,7 @@ def submit(
 
     ``check`` raises where a batch may not be sent (``spending.BatchBudget.check``). ``again``:
     calls of an interrupted submission are sent once more. Raises InputError where there is one and
-    ``again`` is False, and what ``check`` and ``connected`` raise.
+    ``again`` is False, and what ``check`` and ``at_provider`` raise.
     """
     for batch in store.batches():
         if batch.provider_id is not None:
@@ -153,8 +157,8 @@ def status(store: PendingStore) -> list[BatchProgress]:
         if batch.provider_id is None:
             progress.append(BatchProgress(batch=batch, state=None))
             continue
-        with connected(batch.target) as remote:
-            state = remote.state(batch.provider_id)
+        asked = methodcaller("state", batch.provider_id)
+        state: BatchState = at_provider(batch.target, asked)
         known = batch.model_copy(update={"status": state.status, "ended": state.ended})
         store.put_batch(known)
         progress.append(BatchProgress(batch=known, state=state))
@@ -172,8 +176,12 @@ def fetch(store: PendingStore) -> tuple[ImportedReplies, list[BatchProgress]]:
         batch, state = item.batch, item.state
         if state is None or not state.ended or batch.provider_id is None:
             continue
-        with connected(batch.target) as remote:
-            total += take_results(store, remote.results(batch.provider_id), batch.name)
+        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as lines:
+            try:
+                _download(batch, batch.provider_id, lines)
+            finally:  # what came before a line too long is paid for
+                lines.seek(0)
+                total += take_results(store, lines, batch.name)
         total += ImportedReplies(again=_put_back(store, batch.name))
         store.remove_batch(batch.name)
     return total, progress
@@ -184,7 +192,7 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
     total = ImportedReplies()
     for file in files:
         try:
-            with file.open(encoding="utf-8") as lines:
+            with file.open(encoding="utf-8-sig") as lines:
                 total += take_results(store, lines, file.name)
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}") from None
@@ -193,14 +201,33 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
     return total
 
 
+def _download(batch: Batch, id: str, file: TextIO) -> None:
+    """Write a batch's result lines to a file, without the key. Raises as ``at_provider`` does."""
+    from simulrag.models.providers.attempts import lines_of
+
+    provider = provider_of(batch.target)
+    key = known_key(provider.server.key_variable)
+
+    async def work(remote: Batches) -> None:
+        count = 0
+        async for response in remote.results(id):
+            async for line in lines_of(response, provider):
+                count += 1
+                if count > MOST_LINES * batch.size:
+                    what = f"more results of {batch.name} than its {batch.size} requests"
+                    raise ModelUnavailable(f"{provider.server.base_url} sends {what}")
+                file.write(without_key(line.rstrip("\n"), key) + "\n")
+
+    at_provider(batch.target, work)
+
+
 def _send(store: PendingStore, part: Part) -> WrittenBatch:
     # Written down before it is sent: a kill in between must not send, and pay, twice unseen.
     batch = Batch(name=part.name, target=part.target, size=len(part.calls))
     store.put_batch(batch)
     store.put(*(call.model_copy(update={"batch": part.name}) for call in part.calls))
     try:
-        with connected(part.target) as remote:
-            id = remote.create(part)
+        id = at_provider(part.target, lambda remote: remote.create(part))
     except SimulRAGError as error:
         if was_not_taken(error):
             store.put(*part.calls)
@@ -262,49 +289,37 @@ class BatchBudget:
         provider = provider_of(call.target)
         if not provider.paid:
             return Amount()
-        if call.reply is not None:
-            return self._account.amount(name, call.reply.usage, call.reply.service)
         if self._limits.usd is not None and self._account.prices.find(name) is None:
             raise no_price(name)
         request: Any = call.request
-        prompt = longest_prompt(messages_of(call), request["schema"])
+        messages, schema = messages_of(call), request["schema"]
         longest = sampling_of(call).max_output_tokens or provider.max_output_tokens
-        return self._account.bound(name, prompt, longest, BATCH)
+        if call.reply is None:
+            return self._account.bound(name, longest_prompt(messages, schema), longest, BATCH)
+        reply = call.reply
+        text = None if reply.failure_kind == "truncated" else reply.text
+        longest = self._account.longest_reply(name, longest)
+        free = reply.service == FILE
+        used = charged_usage(reply.usage, messages, schema, text, longest, guess=not free)
+        return self._account.amount(name, used, reply.service)
 
 
-@contextmanager
-def connected(target: Target) -> Iterator[Batches]:
-    """Connect to a target's provider, for its batches.
+def at_provider(target: Target, work: Callable[[Batches], Awaitable[Result]]) -> Result:
+    """Do ``work`` with a target's batches, by the client that its calls go by.
 
-    Errors of the SDK come out as ours, without the key: ModelError, EnvironmentFault for a key that
-    is missing or not accepted, InputError for what the server does not know. ``was_not_taken``
-    tells which of them leave no doubt that nothing was sent.
+    Raises what ``SdkProvider.exchange`` does: ModelError, EnvironmentFault for a key that is
+    missing or not accepted, InputError for what the server does not know. ``was_not_taken`` tells
+    which of them leave no doubt that nothing was sent.
     """
-    import importlib
-
     provider = provider_of(target)
-    server, batches = provider.server, provider.batches
-    key = read_key(server.key_variable, server.base_url)
-    sdk = importlib.import_module(provider.sdk)
-    client = getattr(sdk, batches.client)
-    timeout = sdk.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-    failure: SimulRAGError
-    try:
-        # Retries are off: a repeated POST could make, and bill, a batch twice.
-        options = {
-            "api_key": key,
-            "base_url": server.base_url,
-            "max_retries": 0,
-            "timeout": timeout,
-        }
-        with client(**options) as opened:
-            yield batches(opened, key)
-        return
-    except sdk.APIError as error:
-        failure = server.failure(error, sdk, key)
-    except (ValueError, *ODD_SHAPE):
-        failure = server.odd_shape()
-    raise failure  # outside the handler: the SDK's error, which quotes the server, is not chained
+
+    async def exchanged() -> Result:
+        try:
+            return await provider.exchange(lambda client, key: work(provider.batches(client, key)))
+        finally:
+            await provider.close()
+
+    return run_here(exchanged())
 
 
 def was_not_taken(error: SimulRAGError) -> bool:

@@ -8,7 +8,7 @@ and ``params``, a result ``result``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
@@ -40,7 +40,6 @@ _MENDED_BY_NOBODY = frozenset({"invalid_request_error", "request_too_large"})
 class AnthropicBatches(Batches):
     """Of one model each."""
 
-    client = "Anthropic"
     # Providers count in millions of bytes or in MiB; the smaller reading is safe in both.
     most_requests, most_bytes = 100_000, 256_000_000
     result = "result"
@@ -68,27 +67,29 @@ class AnthropicBatches(Batches):
             return None
         raise ValueError("'result' is not one of succeeded, errored, canceled, expired")
 
-    def create(self, batch: Part) -> str:
+    async def create(self, batch: Part) -> str:
         """See Batches.create."""
         requests = [json.loads(line) for line in batch.lines]
-        return str(self._client.messages.batches.create(requests=requests).id)
+        made = await self._client.messages.batches.create(requests=requests)
+        return scrub(str(made.id), self._key)
 
-    def state(self, id: str) -> BatchState:
+    async def state(self, id: str) -> BatchState:
         """See Batches.state."""
-        batch = self._client.messages.batches.retrieve(id)
+        batch = await self._client.messages.batches.retrieve(id)
         counts = batch.request_counts
         done = counts.succeeded + counts.errored + counts.canceled + counts.expired
         return BatchState(
-            status=batch.processing_status,
+            status=scrub(str(batch.processing_status), self._key),
             ended=batch.processing_status == "ended",
             done=done,
             total=done + counts.processing,
         )
 
-    def results(self, id: str) -> Iterator[str]:
+    async def results(self, id: str) -> AsyncIterator[Any]:
         """See Batches.results."""
-        for result in self._client.messages.batches.results(id):
-            yield str(result.to_json(indent=None))
+        batches = self._client.messages.batches
+        async with batches.with_streaming_response.results(id) as response:
+            yield response.http_response
 
 
 class AnthropicProvider(SdkProvider):
@@ -190,12 +191,12 @@ class AnthropicProvider(SdkProvider):
         """See SdkProvider.reply."""
         # The SDK does not validate what compatible servers send: any field may be missing.
         blocks = getattr(response, "content", None)
+        usage = _usage(getattr(response, "usage", None))
         if not isinstance(blocks, list):
             raise ModelUnavailable(
-                "the server's answer holds no content; is it a Messages API server?"
+                "the server's answer holds no content; is it a Messages API server?", usage=usage
             )
         text = "".join(block.text for block in blocks if block.type == "text")
-        usage = _usage(getattr(response, "usage", None))
         stop = getattr(response, "stop_reason", None)
         if stop == "refusal":
             raise ReplyRefused(f"the model refused: {scrub(text, key) or 'no reason'}", usage=usage)
@@ -210,7 +211,7 @@ class AnthropicProvider(SdkProvider):
         return ProviderReply(
             text=without_key(text, key),
             usage=usage,
-            model_version=without_key(str(getattr(response, "model", None) or ""), key),
+            model_version=scrub(str(getattr(response, "model", None) or ""), key),
         )
 
 

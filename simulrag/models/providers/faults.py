@@ -9,6 +9,7 @@ import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from json import JSONDecodeError
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,8 @@ from simulrag.errors import (
     ReplyRefused,
     SimulRAGError,
 )
+from simulrag.models.base import encodable
+from simulrag.records import Usage
 
 NO_KEY = "no-key-needed"
 """Sent to a server of one's own that asks for no key: the SDKs insist on some text."""
@@ -31,7 +34,7 @@ _SHORTEST_SECRET = 8
 _SHOWN_CHARACTERS = 300
 
 CONNECT_TIMEOUT_S = 10.0
-ODD_SHAPE = (AttributeError, IndexError, KeyError, TypeError)
+ODD_SHAPE = (AttributeError, IndexError, KeyError, TypeError, RecursionError)
 """What reading an answer of another shape raises: the SDKs do not validate what servers send."""
 THROTTLED = frozenset({429, 529})
 """Too many calls: of this account, or (529, Anthropic) of all customers together."""
@@ -70,7 +73,7 @@ def known_key(variable: str | None) -> str:
 
 def scrub(text: str, key: str) -> str:
     """Put ``text`` on one short line, without the key that a server may have quoted in it."""
-    return " ".join(without_key(text, key).split())[:_SHOWN_CHARACTERS]
+    return " ".join(encodable(without_key(text, key)).split())[:_SHOWN_CHARACTERS]
 
 
 def without_key(text: str, key: str) -> str:
@@ -109,22 +112,18 @@ class Server:
         """
         if isinstance(error, sdk.APIConnectionError):  # timeouts are among them
             return self._no_answer(error, key)
-        reason = scrub(error.message, key)
+        reason = scrub(str(getattr(error, "message", error)), key)
         if not isinstance(error, sdk.APIStatusError):
-            return ModelUnavailable(f"{self.base_url} sent no usable answer: {reason}")
+            return ModelUnavailable(
+                f"{self.base_url} sent no usable answer: {reason}", usage=Usage(calls=1)
+            )
         return self._users_to_mend(error, reason) or self._status_failure(error.status_code, reason)
 
-    def no_json(self) -> ModelError:
-        """Make the error for a body that no SDK can read."""
-        return ModelUnavailable(
-            f"{self.base_url} sent a body that is not JSON; is it a {self.wire} server?"
-        )
-
-    def odd_shape(self) -> ModelError:
-        """Make the error for JSON that is no answer: fields are missing or of other types."""
-        return ModelUnavailable(
-            f"{self.base_url} sent an answer of another shape; is it a {self.wire} server?"
-        )
+    def unreadable(self, error: Exception) -> ModelError:
+        """Make the error for what is no answer: no JSON, or fields missing or of other types."""
+        no_json = isinstance(error, JSONDecodeError | UnicodeDecodeError)
+        what = "a body that is not JSON" if no_json else "an answer of another shape"
+        return ModelUnavailable(f"{self.base_url} sent {what}; is it a {self.wire} server?")
 
     def _no_answer(self, error: Any, key: str) -> ModelError:
         cause = error.__cause__

@@ -234,7 +234,7 @@ class LocalProvider(Provider):
             text=choice["message"].get("content") or "",
             usage=usage,
             model_version=self._version,
-            first_tokens=first_tokens((choice.get("logprobs") or {}).get("content")),
+            first_tokens=first_tokens((choice.get("logprobs") or {}).get("content"), ""),
         )
 
     def _too_long(self) -> ReplyTruncated:

@@ -6,7 +6,7 @@ Its batches are files in, files out (https://platform.openai.com/docs/guides/bat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -37,7 +37,6 @@ _AGAIN_STATUS = frozenset({408, 409, 429})
 class OpenAIBatches(Batches):
     """A file for each model and interface."""
 
-    client = "OpenAI"
     # Providers count in millions of bytes or in MiB; the smaller reading is safe in both.
     most_requests, most_bytes = 50_000, 200_000_000
     result = "response"
@@ -67,37 +66,38 @@ class OpenAIBatches(Batches):
         reason = error.get("message") if isinstance(error, dict) else None
         return f"the provider refused the request ({status}): {reason or 'no reason'}"
 
-    def create(self, batch: Part) -> str:
+    async def create(self, batch: Part) -> str:
         """See Batches.create."""
         content = (f"{batch.name}.jsonl", batch.text.encode())
-        file = self._client.files.create(file=content, purpose="batch")
-        made = self._client.batches.create(
+        file = await self._client.files.create(file=content, purpose="batch")
+        made = await self._client.batches.create(
             input_file_id=file.id,
             endpoint=batch.path,
             completion_window="24h",
             metadata={"simulrag": batch.name},
         )
-        return str(made.id)
+        return scrub(str(made.id), self._key)
 
-    def state(self, id: str) -> BatchState:
+    async def state(self, id: str) -> BatchState:
         """See Batches.state."""
-        batch = self._client.batches.retrieve(id)
+        batch = await self._client.batches.retrieve(id)
         counts = batch.request_counts
         problems = [str(item.message) for item in (batch.errors.data or [])] if batch.errors else []
         return BatchState(
-            status=batch.status,
+            status=scrub(str(batch.status), self._key),
             ended=batch.status in {"completed", "failed", "expired", "cancelled"},
             done=(counts.completed or 0) + (counts.failed or 0) if counts else 0,
             total=counts.total or 0 if counts else 0,
             problem=scrub("; ".join(problems), self._key),
         )
 
-    def results(self, id: str) -> Iterator[str]:
+    async def results(self, id: str) -> AsyncIterator[Any]:
         """See Batches.results."""
-        batch = self._client.batches.retrieve(id)
+        batch = await self._client.batches.retrieve(id)
         for file in (batch.output_file_id, batch.error_file_id):
             if file is not None:
-                yield from self._client.files.content(file).text.split("\n")
+                async with self._client.files.with_streaming_response.content(file) as response:
+                    yield response.http_response
 
 
 class OpenAIProvider(SdkProvider):
@@ -176,7 +176,7 @@ class OpenAIProvider(SdkProvider):
                 "provider 'local'"
             )
         return await self.exchange(
-            lambda client, _: measured(client, self.settings.model, measure, messages)
+            lambda client, key: measured(client, key, self.settings.model, measure, messages)
         )
 
     def parsed(self, body: dict[str, Any]) -> Any:

@@ -84,9 +84,8 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
     usage = _usage(getattr(response, "usage", None), "prompt_tokens", "completion_tokens")
     message = getattr(choices[0], "message", None)
     if message is None:
-        raise ModelUnavailable(
-            "the server's answer holds no choice; is it a Chat Completions server?"
-        )
+        what = "the server's answer holds no choice; is it a Chat Completions server?"
+        raise ModelUnavailable(what, usage=usage)
     finish = getattr(choices[0], "finish_reason", None)
     if getattr(message, "refusal", None):
         raise _refused(message.refusal, key, usage)
@@ -96,23 +95,25 @@ def chat_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
         raise cut_off(sampling.max_output_tokens, usage)
     if not isinstance(message.content, str | None):
         raise TypeError("content is not text")
+    logprobs = getattr(choices[0], "logprobs", None)
     return ProviderReply(
         text=without_key(message.content or "", key),
         usage=usage,
         model_version=_version(response, key),
-        first_tokens=first_tokens(getattr(getattr(choices[0], "logprobs", None), "content", None)),
+        first_tokens=first_tokens(getattr(logprobs, "content", None), key),
     )
 
 
 def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderReply:
     """Read the Responses API's reply. Raises ModelError (refused, truncated, unavailable)."""
     output = getattr(response, "output", None)
+    usage = _usage(getattr(response, "usage", None), "input_tokens", "output_tokens")
     if not isinstance(output, list):
         raise ModelUnavailable(
             "the server's answer holds no output; does it speak the Responses API (else set "
-            "api: chat)?"
+            "api: chat)?",
+            usage=usage,
         )
-    usage = _usage(getattr(response, "usage", None), "input_tokens", "output_tokens")
     status = getattr(response, "status", None)
     if status == "incomplete":
         reason = getattr(getattr(response, "incomplete_details", None), "reason", None)
@@ -121,7 +122,7 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
         raise cut_off(sampling.max_output_tokens, usage)
     if status == "failed":
         why = getattr(getattr(response, "error", None), "message", "")
-        raise ModelUnavailable(f"the provider failed: {scrub(str(why), key)}")
+        raise ModelUnavailable(f"the provider failed: {scrub(str(why), key)}", usage=usage)
     parts = [
         part
         for item in output
@@ -136,7 +137,7 @@ def responses_reply(response: Any, key: str, sampling: Sampling) -> ProviderRepl
         text=without_key("".join(part.text for part in texts), key),
         usage=usage,
         model_version=_version(response, key),
-        first_tokens=first_tokens(getattr(texts[0], "logprobs", None)) if texts else (),
+        first_tokens=first_tokens(getattr(texts[0], "logprobs", None), key) if texts else (),
     )
 
 
@@ -167,7 +168,7 @@ def _filtered(usage: Usage) -> ModelError:
 
 
 def _version(response: Any, key: str) -> str:
-    return without_key(str(getattr(response, "model", None) or ""), key)
+    return scrub(str(getattr(response, "model", None) or ""), key)
 
 
 def _usage(usage: Any, sent: str, written: str) -> Usage:
@@ -183,17 +184,16 @@ def _usage(usage: Any, sent: str, written: str) -> Usage:
 
 
 async def measured(
-    client: Any, model: str, measure: Measure, messages: Sequence[Message]
+    client: Any, key: str, model: str, measure: Measure, messages: Sequence[Message]
 ) -> ProviderReply:
     """See Provider.measure. ``client``: OpenAI's, whose errors are its own."""
     reply, values = await (_likelihood if measure == "likelihood" else _rerank)(
         client, model, [item.content for item in messages]
     )
-    used = (reply.get("usage") or {}).get("prompt_tokens", 0)
     return ProviderReply(
-        text=measured_text(values),
-        usage=Usage(calls=1, input_tokens=used),
-        model_version=str(reply.get("model", "")),
+        text=without_key(measured_text(values), key),
+        usage=Usage(calls=1, input_tokens=count(reply.get("usage"), "prompt_tokens")),
+        model_version=scrub(str(reply.get("model", "")), key),
     )
 
 
@@ -226,7 +226,8 @@ def _spelling(answer: str, prompt: str, tokens: Sequence[str], values: Any) -> l
     if not "".join(tokens).startswith(prompt + answer) or len(prompt) not in starts:
         raise NotOffered(
             "the server does not repeat a prompt with its log-probabilities (echo), token by token "
-            "as it was sent: no likelihood of given words"
+            "as it was sent: no likelihood of given words",
+            usage=Usage(calls=1),
         )
     places = range(starts.index(len(prompt)), len(tokens))
     end = len(prompt) + len(answer)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import JsonValue
 
-from simulrag.errors import ModelUnavailable, SimulRAGError
+from simulrag.errors import ModelError, ModelUnavailable, ReplyRefused, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.providers.base import Provider, is_own_server
 from simulrag.models.providers.faults import ODD_SHAPE, Server, known_key, read_key
 from simulrag.models.settings import ModelSettings
-from simulrag.records import Record
+from simulrag.records import Record, Usage
 
 if TYPE_CHECKING:
     from simulrag.models.batch.lines import Part
+
+Result = TypeVar("Result")
 
 MAX_WAIT_S = 120.0
 """The SDKs keep a Retry-After up to this; beyond it they wait as if there were none."""
@@ -34,13 +36,12 @@ class BatchState(Record):
 
 
 class Batches(ABC):
-    """A provider's batches, by its SDK's client of the class ``client``.
+    """A provider's batches, by the client that its calls go by.
 
     ``most_requests`` and ``most_bytes``: what one may hold. ``result``: the field that a result's
     line is known by.
     """
 
-    client: ClassVar[str]
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
     result: ClassVar[str]
@@ -64,16 +65,16 @@ class Batches(ABC):
         """
 
     @abstractmethod
-    def create(self, batch: Part) -> str:
+    async def create(self, batch: Part) -> str:
         """Send a batch; its id at the provider."""
 
     @abstractmethod
-    def state(self, id: str) -> BatchState:
+    async def state(self, id: str) -> BatchState:
         """Ask how far a batch is."""
 
     @abstractmethod
-    def results(self, id: str) -> Iterator[str]:
-        """Read the result lines of a batch that has ended."""
+    def results(self, id: str) -> AsyncIterator[Any]:
+        """Ask for the results of a batch that has ended: the SDK's responses, yet to be read."""
 
 
 class SdkProvider(Provider):
@@ -140,25 +141,27 @@ class SdkProvider(Provider):
 
         return await self.exchange(work)
 
-    async def exchange(self, work: Callable[[Any, str], Awaitable[ProviderReply]]) -> ProviderReply:
-        """Do ``work`` with the client and the key; the SDK's errors come out as ours. See call."""
+    async def exchange(self, work: Callable[[Any, str], Awaitable[Result]]) -> Result:
+        """Do ``work`` with the client and the key; the SDK's errors come out as ours. See call.
+
+        An answer that is none has a ``usage``, if without counts: it may have been billed.
+        """
         key = read_key(self.server.key_variable, self.server.base_url)
         client = self._connected(key)
         sdk = import_module(self.sdk)
         failure: SimulRAGError
         try:
             return await work(client, key)
-        except sdk.APIError as error:
+        except sdk.APIError.__base__ as error:  # the base of all that the SDK raises
             failure = self.server.failure(error, sdk, key)
-        except ModelUnavailable as error:
-            failure = error
+        except UnicodeEncodeError:
+            what = "half of a surrogate pair, or a key with letters that no header takes"
+            failure = ReplyRefused(f"nothing was sent to {self.server.base_url}: {what}")
+        except (ModelUnavailable, ValueError, *ODD_SHAPE) as error:
             self.failures["unavailable"] += 1
-        except ValueError:
-            failure = self.server.no_json()
-            self.failures["unavailable"] += 1
-        except ODD_SHAPE:
-            failure = self.server.odd_shape()
-            self.failures["unavailable"] += 1
+            odd = error if isinstance(error, ModelError) else self.server.unreadable(error)
+            odd.usage = odd.usage or Usage(calls=1)
+            failure = odd
         # Raised outside the handler: the SDK's error, which quotes the server, is not chained.
         raise failure
 

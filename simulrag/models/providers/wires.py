@@ -14,7 +14,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from simulrag.errors import InputError, ModelError, ReplyTruncated
-from simulrag.models.base import FirstTokens
+from simulrag.models.base import FirstTokens, encodable
+from simulrag.models.providers.faults import without_key
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 
@@ -71,7 +72,7 @@ def _without_limits(node: dict[str, Any]) -> dict[str, Any]:
 
 def count(usage: Any, field: str) -> int:
     """Read a count of tokens as a server sent it; 0 for what is not a count."""
-    value = getattr(usage, field, None)
+    value = _get(usage, field)
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < MAX_DIGITS:
         value = int(value)
     return value if type(value) is int and 0 < value < 10**MAX_DIGITS else 0
@@ -92,15 +93,15 @@ def schema_title(schema: dict[str, Any]) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in title)[:64]
 
 
-def first_tokens(content: object) -> FirstTokens:
+def first_tokens(content: object, key: str) -> FirstTokens:
     """Return the alternatives at the first token that is not blank, the likeliest first.
 
     ``content``: a wire's list of tokens, objects or mappings with ``token``, ``logprob`` and
-    ``top_logprobs``. What is none of this is left out: compatible servers send many things.
+    ``top_logprobs``. What is none of this is left out, and ``key``: servers send many things.
     """
     for token in content if isinstance(content, list) else ():
         if str(_get(token, "token") or "").strip():
-            alternatives = dict(_pairs([token, *(_get(token, "top_logprobs") or ())]))
+            alternatives = dict(_pairs([token, *(_get(token, "top_logprobs") or ())], key))
             return tuple(sorted(alternatives.items(), key=lambda pair: (-pair[1], pair[0])))
     return ()
 
@@ -117,12 +118,12 @@ def refuse_logprobs(settings: ModelSettings, why: str) -> None:
             )
 
 
-def _pairs(tokens: Iterable[Any]) -> Iterable[tuple[str, float]]:
+def _pairs(tokens: Iterable[Any], key: str) -> Iterable[tuple[str, float]]:
     for token in tokens:
         text, value = _get(token, "token"), _get(token, "logprob")
         number = isinstance(value, int | float) and math.isfinite(value)
         if isinstance(text, str) and number and value > _LOWEST:
-            yield text, min(0.0, float(value))
+            yield encodable(without_key(text, key)), min(0.0, float(value))
 
 
 def _get(token: Any, name: str) -> Any:

@@ -65,10 +65,10 @@ def test_of_one_source_the_audit_says_it_all(project: Path) -> None:
 def test_the_report_shows_it_only_where_it_is_asked_for(project: Path, finished: Path) -> None:
     simulrag(project, "stage", "report", check=True)
     heading = "Which evidence supports the claims"
-    assert heading in (project / "data/report/index.html").read_text()
+    assert heading in (project / "data/report/methods.html").read_text()
     table = (project / "data/report/tables/urban-attribution.csv").read_text()
     assert "against" in table
-    assert heading not in (finished / "data/report/index.html").read_text()
+    assert heading not in (finished / "data/report/methods.html").read_text()
 
 
 def test_ask_why(project: Path) -> None:

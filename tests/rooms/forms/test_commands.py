@@ -158,5 +158,5 @@ def test_what_cannot_be_is_one_line(
 def test_a_source_that_nobody_knows_is_named(project: Path) -> None:
     text = (project / "params.yaml").read_text().replace("sources: []", "sources: [ubran]")
     (project / "params.yaml").write_text(text)
-    with pytest.raises(InputError, match="'ubran': neither a domain"):
+    with pytest.raises(InputError, match=r"forms\.sources: 'ubran' not among"):
         load_params(project / "params.yaml")

@@ -101,7 +101,7 @@ def test_four_conditions_to_tables_and_a_report(
     (why,) = set(select(table, metric="ps[all-MiniLM-L6-v2]", family="forms")["reason"])
     assert "library-dense" in why
     assert typed("stage", "report") == 0
-    page = (project / "data/report/index.html").read_text()
+    page = (project / "data/report/methods.html").read_text()
     assert "Questions by form" in page
     assert "ClimaQA" in page
     files = {path.name for path in (project / "data/report/tables").glob("urban-forms-*.csv")}

@@ -35,7 +35,9 @@ CITY = fit("city", "partly", "run_scenario", "the travel time")
 def test_a_domain_that_does_not_run_is_refused() -> None:
     text = (ROOT / "params.yaml").read_text()
     wrong = text.replace("routing:\n  domains: [", "routing:\n  domains: [atlantis, eden, ")
-    said = r"routing\.domains: 'atlantis', 'eden' are not among the domains that run: urban, cli"
+    said = (
+        r"routing\.domains: 'atlantis', 'eden' not among the domains that run; `simulrag domains u"
+    )
     with pytest.raises(InputError, match=said):
         check_params(wrong, "params.yaml")
 

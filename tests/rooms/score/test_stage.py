@@ -66,7 +66,7 @@ def test_the_stage_waits_for_batches_and_scores_every_method(
         assert {"same_calls", "same_claims", "moved"} <= first.values.keys()
         assert not {"same_calls", "moved", "context_use"} & second.values.keys()
         simulrag(project, "stage", "report", check=True)
-        page = (project / "data/report/index.html").read_text()
+        page = (project / "data/report/methods.html").read_text()
         assert "Scores without a reference" in page
         table = (project / "data/report/tables/urban-score.csv").read_text()
         assert "Moved as simulated" in table

@@ -131,6 +131,57 @@ async def test_every_tampered_row_is_an_error(place: Path, statement: str, value
     assert [problem.key for problem in verify_cache(place).problems] == [f"call/{KEY}"]
 
 
+OTHER = f"call/{'0' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("statement", "value", "named"),
+    [
+        ("expire_time = ?", 1.0, f"call/{KEY}"),
+        ("expire_time = ?", 0, f"call/{KEY}"),
+        ("raw = ?", 0, f"call/{KEY}"),
+        ("key = ?", OTHER, OTHER),
+        ("key = ?", f"stage/{KEY}", f"stage/{KEY}"),
+        ("key = ?", f"call/{KEY} ", f"call/{KEY} "),
+        ("key = CAST(? AS BLOB)", f"call/{KEY}", f"call/{KEY}"),
+        ("key = ?", pickle.dumps(("call", KEY)), "call"),
+        ("key = ?", None, "None"),
+    ],
+)
+async def test_a_row_that_would_not_be_found_is_not_paid_again(
+    place: Path, statement: str, value: object, named: str
+) -> None:
+    await _stored(place)
+    _tamper(place, statement, value)
+    for mode in ("normal", "deferred", "replay"):
+        with (
+            CallCache(place, stage="a", mode=mode) as cache,
+            pytest.raises(CacheError, match=rf"cache row .*{named}.*cache verify.*refresh"),
+        ):
+            await cache.get_or_call("model", REQUEST, _never)
+    assert verify_cache(place).problems
+
+    async def call() -> CallResult:
+        return CallResult("fresh")
+
+    with CallCache(place, stage="a", mode="refresh") as cache:  # the way on that is told
+        await cache.get_or_call("model", REQUEST, call)
+    with CallCache(place, stage="a") as cache:
+        assert (await cache.get_or_call("model", REQUEST, _never)).call.response == "fresh"
+
+
+async def test_other_calls_are_made_beside_a_row_of_another_name(place: Path) -> None:
+    await _stored(place)
+    _tamper(place, "key = ?", OTHER)
+
+    async def call() -> CallResult:
+        return CallResult("new")
+
+    with CallCache(place, stage="a") as cache:
+        other = {**REQUEST, "model": "another"}
+        assert not (await cache.get_or_call("model", other, call)).hit
+
+
 async def test_a_row_that_holds_another_call_is_an_error(place: Path) -> None:
     await _stored(place)
     other = call_key("model", {"provider": "p", "model": "other"})

@@ -51,7 +51,7 @@ async def called(desk: AssistantDesk, name: str, /, **arguments: Any) -> tuple[s
 async def test_the_tools_are_there_with_their_schemas(project: Project) -> None:
     async with Client(server.make_server(AssistantDesk(project))) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert list(tools) == ["ask", "simulate", "handbook", "questions"]
+    assert list(tools) == ["ask", "check", "simulate", "handbook", "questions"]
     assert set(tools["simulate"].input_schema["required"]) == {"domain", "tool"}
     hints = {
         name: tool.annotations and tool.annotations.read_only_hint for name, tool in tools.items()
@@ -84,6 +84,8 @@ async def test_questions_and_a_handbook(project: Project) -> None:
         ("ask", {"question": " "}, "the question is empty"),
         ("ask", {}, "'question' is a required property"),
         ("ask", {"question": "Why?", "model": "x"}, "model: there is no such name"),
+        ("check", {"text": "So.", "domain": "urban"}, "'question' is a required property"),
+        ("check", {"text": " ", "domain": "urban", "question": "Why?"}, "the text to check is emp"),
         ("handbook", {"domain": "ubran"}, "did you mean 'urban'"),
         ("simulate", {"domain": "urban", "tool": "fly"}, "urban has no tool 'fly'"),
         ("fly", {}, "no tool 'fly'; known: ask"),
@@ -106,6 +108,16 @@ async def test_where_calls_are_allowed_the_recorded_model_still_answers_nothing_
     assert "params.yaml only replays recorded answers" in text
 
 
+async def test_without_leave_a_model_that_is_not_replayed_checks_no_text(project: Project) -> None:
+    params = yaml.safe_load(project.params.read_text())
+    params["llm"]["answer"] = {"provider": "stand-in", "model": "any"}
+    project.params.write_text(yaml.safe_dump(params))
+    desk = AssistantDesk(project)
+    text, _, wrong = await called(desk, "check", text="So.", domain="urban", question="Why?")
+    assert wrong
+    assert "a new one asks a model, which may cost" in text
+
+
 async def test_a_command_of_somebody_elses_is_not_started(project: Project, tmp_path: Path) -> None:
     started = tmp_path / "started"
     params = yaml.safe_load(project.params.read_text())
@@ -117,7 +129,8 @@ async def test_a_command_of_somebody_elses_is_not_started(project: Project, tmp_
     params["simulators"]["both"] = {"name": "joined", "settings": both}
     project.params.write_text(yaml.safe_dump(params))
     for domain in ("tools", "page", "both"):
-        for name, asked in (("handbook", {}), ("simulate", {"tool": "level"})):
+        text_of = {"text": "It is full.", "question": "How full is it?"}
+        for name, asked in (("handbook", {}), ("simulate", {"tool": "level"}), ("check", text_of)):
             text, _, wrong = await called(AssistantDesk(project), name, domain=domain, **asked)
             assert wrong
             assert "start the server with --allow-calls-that-cost" in text

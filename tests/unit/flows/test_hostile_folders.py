@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import time
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import pytest
 
+from flows.cli.sources import import_official
+from flows.files import read_records
+from flows.params import load_params
+from flows.pipeline import imported
+from flows.project import Project, Results
 from simulators.library.builder import build_corpus
 from simulators.library.builder.pages import read_pages
 from simulators.library.corpus import Corpus, CorpusError
 from simulrag.errors import InputError
 from simulrag.judging.label_studio import read_export
+from simulrag.questions.published import read_published, read_questions
+from simulrag.questions.records import read_templates
+from simulrag.records import Question
+from tests.integration.projects import ROOT
 
 LONG = "A sentence about rivers and lakes. " * 20
 
@@ -58,3 +69,110 @@ def test_a_deep_document_is_one_line(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("[" * 200_000)
     with pytest.raises(CorpusError):
         list(read_pages(tmp_path / name))
+
+
+NAMES = (
+    "../../../evil",
+    "/tmp/evil",
+    "$(touch pwned)",
+    "<img src=x>",
+    "two\nlines",
+    "-flag",
+    ".hidden",
+    "dotted.name",
+    "n" * 101,
+)
+
+
+def official(folder: Path, questions: bytes = b"") -> Path:
+    """A folder in the published format."""
+    folder.mkdir(parents=True)
+    entry = {"question": "?", "reference_answer": "A.", "derived_quantitative_answer": "3"}
+    whole = json.dumps([entry]).encode()
+    (folder / "questions.json").write_bytes(questions or whole)
+    (folder / "simulator_evidence.json").write_bytes(whole)
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_domain_is_named_as_in_params(tmp_path: Path, name: str) -> None:
+    given = official(tmp_path / "a/b/c/urban")
+    project = tmp_path / "a/b/project"
+    project.mkdir()
+    with pytest.raises(InputError, match="can be no domain's name"):
+        import_official(given, domain=name, out=project / "x.jsonl")
+    if len(name) > 100 or "/" in name:
+        return
+    with pytest.raises(InputError, match=r"can be no domain's name.* by --domain"):
+        import_official(official(tmp_path / "folders" / name).parent)
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / f"{name}.jsonl").touch()
+    with pytest.raises(InputError, match=r"can be no domain's name.*rename"):
+        imported(tmp_path / "files", None, 0)
+
+
+ASKED = {"question": "?", "reference_answer": "A."}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (BOM_UTF8 + json.dumps([ASKED]).encode(), None),
+        (BOM_UTF8 + BOM_UTF8 + json.dumps([ASKED]).encode(), "is not JSON"),
+        (b"[" * 200_000, "is not JSON"),
+        (json.dumps([{**ASKED, "reference_answer": "\ud800"}]).encode(), "half of a surrogate"),
+        (json.dumps([{**ASKED, "question": "\udfff?"}]).encode(), "half of a surrogate"),
+        (json.dumps([{**ASKED, "reference_answer": "\ud83d\ude00"}]).encode(), None),
+    ],
+    ids=["a mark", "two marks", "deep", "a first half", "a second half", "a whole pair"],
+)
+def test_official_files_of_odd_texts(tmp_path: Path, content: bytes, words: str | None) -> None:
+    folder = official(tmp_path / "urban", content)
+    if words is None:
+        assert len(read_published(folder)) == 1
+        return
+    with pytest.raises(InputError, match=words) as raised:
+        read_published(folder)
+    assert "questions.json" in str(raised.value)
+
+
+LINE = b'{"question_id":"q","domain":"urban","text":"?","reference_answer":"A","scenario_id":"s"}\n'
+MARKED = BOM_UTF8 + LINE
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (MARKED, None),
+        (LINE + MARKED, "line 2"),
+        (b"[" * 200_000, "line 1"),
+        (LINE.replace(b'"A"', b'"\\ud800"'), "line 1"),
+    ],
+    ids=["a mark", "a mark within", "deep", "half a pair"],
+)
+def test_benchmark_files_of_odd_texts(tmp_path: Path, content: bytes, words: str | None) -> None:
+    file = tmp_path / "urban.jsonl"
+    file.write_bytes(content)
+    if words is None:
+        assert read_questions(file) == read_records(file, Question)
+        return
+    with pytest.raises(InputError, match=words):
+        read_questions(file)
+
+
+def test_templates_that_are_deep_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text("[" * 200_000)
+    with pytest.raises(InputError, match="not a file of templates"):
+        read_templates(tmp_path / "t.json")
+
+
+def test_evidence_of_a_marked_file_is_replayed(tmp_path: Path) -> None:
+    (question,) = read_published(official(tmp_path / "urban"))
+    file = tmp_path / "mine" / "urban.jsonl"
+    file.parent.mkdir()
+    file.write_bytes(BOM_UTF8 + question.model_dump_json().encode())
+    params = load_params(ROOT / "params.yaml")
+    placed = imported(file.parent, None, 0).placed(
+        Project(tmp_path), params, Results(tmp_path / "out")
+    )
+    assert placed.load_simulator("urban", tmp_path).name == "replay"

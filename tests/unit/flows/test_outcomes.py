@@ -10,7 +10,7 @@ import pytest
 from flows.cli.main import code_of, ended
 from flows.pipeline import OUTCOMES, gathered, note
 from simulators.base import ArgumentError, RunError
-from simulrag.errors import BudgetSpent, CallsPending, InputError
+from simulrag.errors import BudgetSpent, CallsPending, EnvironmentFault, InputError
 
 PENDING = CallsPending("3 calls wait")
 
@@ -91,3 +91,14 @@ def test_ctrl_c_is_said_by_the_run_and_not_by_its_stages(
     monkeypatch.setenv(OUTCOMES, "outcomes.jsonl")  # a stage that a run started
     assert ended(interrupted) == 130
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "nowhere/outcomes.jsonl", "."])
+def test_outcomes_that_cannot_be_written(
+    place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(OUTCOMES, place)
+    with pytest.raises(EnvironmentFault, match=f"cannot write {place}"):
+        note("answer@urban")
+    note("answer@urban", 2, InputError("which the caller tells"))

@@ -13,6 +13,7 @@ from flows.params_file import changed as changed_text
 from flows.project import Project, find_project
 from simulrag.errors import InputError
 from simulrag.models.providers.registry import model_settings
+from tests.integration.terminal import Opened
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -29,6 +30,61 @@ def changed(tmp_path: Path, change: dict[str, object]) -> Path:
     file = tmp_path / "params.yaml"
     file.write_text(yaml.safe_dump(raw))
     return file
+
+
+LISTS = ("attribution.domains", "routing.domains", "score.domains")
+
+
+def test_the_domains_that_run_are_chosen_in_every_list_at_once(
+    tmp_path: Path, terminal_in: Opened
+) -> None:
+    file = changed(tmp_path, {"domains": ["climate-search"]})
+    with pytest.raises(InputError) as caught:
+        load_params(file)
+    assert str(caught.value) == (
+        f"params.yaml: {', '.join(LISTS)}: 'urban', 'climate', 'epidemiology' not among the "
+        "domains that run; `simulrag domains climate-search` sets all lists"
+    )
+    before = (ROOT / "params.yaml").read_text()
+    file.write_text(before)
+    said = terminal_in(tmp_path).passes("domains", "climate", "urban", "joined")
+    params = load_params(file)
+    assert params.domains == ["climate", "urban", "joined"]
+    lists = [params.model_dump()[place.split(".")[0]]["domains"] for place in LISTS]
+    assert lists == [["urban", "climate"]] * 3
+    assert params.simulator("joined").name == "joined"
+    assert f"{LISTS[0]}: urban, climate\n" in said
+    kept = [line for line in before.splitlines() if "#" in line]
+    assert [line for line in file.read_text().splitlines() if "#" in line] == kept
+    terminal_in(tmp_path).passes("domains", "climate-search")
+    assert [load_params(file).model_dump()[place.split(".")[0]]["domains"] for place in LISTS] == [
+        []
+    ] * 3
+    assert load_params(file).model_dump()["forms"]["sources"] == ["climate-laboratory"]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("urbn",), "'urbn' is not a domain; did you mean 'urban'?"),
+        (("urban", "urban"), "domains are named twice"),
+    ],
+)
+def test_domains_that_cannot_run_leave_the_file_as_it_was(
+    names: tuple[str, ...], words: str, tmp_path: Path, terminal_in: Opened
+) -> None:
+    file = changed(tmp_path, {})
+    before = file.read_text()
+    said = terminal_in(tmp_path)("domains", *names)
+    assert said.code == 2
+    assert words in said.err
+    assert file.read_text() == before
+
+
+def test_what_stands_below_a_list_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "params.yaml"
+    file.write_text("domains:\n  - a\n  - b\n\n# below\nnext: 1\n")
+    assert changed_text(file, {"domains": ["c"]}) == "domains: [c]\n\n# below\nnext: 1\n"
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ async def test_a_server_that_counts_no_tokens_is_charged_by_length(
     with opened(tmp_path, BudgetLimits(tokens=5000)) as (budget, account):
         for _ in range(3):
             async with budget.call(1500, 150) as bill:
-                budget.estimate(used)
+                budget.estimate(Usage(calls=1), used)
                 bill.add(used)
         account.update()
         assert account.spent.tokens == 3 * 1105

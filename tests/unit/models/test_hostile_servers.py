@@ -18,7 +18,7 @@ import pytest
 from simulrag.calls import CallCache
 from simulrag.errors import InputError, ModelError, ModelUnavailable, ReplyRefused
 from simulrag.method.answering import CLOSED_BOOK
-from simulrag.method.verification import Verbalized
+from simulrag.method.verification import VERBALIZED, Verbalized
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.budget import Account, Budget
 from simulrag.models.gateway import Gateway
@@ -32,8 +32,24 @@ from simulrag.records import Usage
 from simulrag.testing import LoopbackServer, canned, stand_in
 from simulrag.testing.loopback import Act, fails
 from tests.unit.models.conftest import KEY, KEY_VARIABLE, settings_of
+from tests.unit.models.test_faults import bytes_below
 
 SLASHED_KEY = "sk-planted/1234567890"
+GOOD = '{"probability": 0.5}'
+HTML = "<html><body>502 Bad Gateway</body></html>"
+
+
+def chat(**changes: Any) -> dict[str, Any]:
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": GOOD},
+    }
+    return {"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]} | changes
+
+
+def message(content: object) -> dict[str, Any]:
+    return chat(choices=[{"message": {"role": "assistant", "content": content}}])
 
 
 @pytest.mark.parametrize("count", [-1, -(10**9), 10**13, 10**30, 1.5, True])
@@ -115,6 +131,213 @@ async def test_unknown_usage_stays_unknown_and_a_budget_charges_an_estimate(
     assert 175 + 50 < account.spent.tokens < 175 + 400
 
 
+LIMIT = 500
+LONG = "x" * 4000
+"""A question of about a thousand tokens."""
+
+
+async def charged(folder: Path, act: Act, wire: str = "chat") -> tuple[Usage, object]:
+    """What the ledger has of one paid question, and the reply or the error."""
+    with LoopbackServer(canned({None: "Seven."}), [act]) as server:
+        settings = settings_of(server, wire, paid=True, sampling={"max_output_tokens": LIMIT})
+        with CallCache(folder, stage="test") as cache:
+            account = Account(cache.ledger(), PriceTable())
+            budget = Budget(BudgetLimits(tokens=10**6), account, settings.full_name)
+            made = Gateway(
+                make_provider(settings),
+                settings,
+                cache,
+                packaged_prompts(),
+                budget=budget,
+                retries=0,
+            )
+            done: object
+            try:
+                done = await made.ask(CLOSED_BOOK, question=LONG)
+            except ModelError as error:
+                done = error
+            await made.close()
+            taken = [item.usage for item in cache.ledger().news()]
+        return sum(taken, Usage()), done
+
+
+NO_COUNT = (range(1000, 1500), range(1, 10))
+"""Of a call whose reply is "Seven.": what its sides may be charged as estimates."""
+WHOLE = (range(4000, 6000), range(LIMIT, LIMIT + 1))
+
+
+@pytest.mark.parametrize(
+    ("sent", "written", "sides"),
+    [
+        ("null", "3", (NO_COUNT[0], range(3, 4))),
+        ("NaN", "3", (NO_COUNT[0], range(3, 4))),
+        ("0", "3", (NO_COUNT[0], range(3, 4))),
+        ('"1e3"', "3", (NO_COUNT[0], range(3, 4))),
+        ("1200", "null", (range(1200, 1201), NO_COUNT[1])),
+        ("1200", "0", (range(1200, 1201), NO_COUNT[1])),
+        ("null", "NaN", NO_COUNT),
+        ("600000000000", "3", (WHOLE[0], range(3, 4))),
+        ("600000000000", "600000000000", WHOLE),
+        ("1200", "501", (range(1200, 1201), WHOLE[1])),
+        ("1e999", "-1", NO_COUNT),
+    ],
+)
+async def test_a_budget_charges_each_side_what_it_can_have(
+    tmp_path: Path, sent: str, written: str, sides: tuple[range, range]
+) -> None:
+    counts = f'"usage": {{"prompt_tokens": {sent}, "completion_tokens": {written}}}'
+    body = json.dumps(message("Seven."))
+    taken, done = await charged(tmp_path, Act(kind="raw", text=f"{body[:-1]}, {counts}}}"))
+    assert getattr(done, "text", done) == "Seven."
+    assert taken.input_tokens in sides[0]
+    assert taken.output_tokens in sides[1]
+
+
+async def test_no_absurd_count_of_the_prompt_cache_passes_the_prompt(tmp_path: Path) -> None:
+    usage = {"input_tokens": 100, "output_tokens": 3, "cache_read_input_tokens": 9 * 10**11}
+    usage["cache_creation_input_tokens"] = 9 * 10**10
+    taken, _ = await charged(tmp_path, Act(usage=usage), "anthropic")
+    assert taken.input_tokens in WHOLE[0]
+    assert taken.cached_input_tokens + taken.cache_write_tokens <= taken.input_tokens
+
+
+@pytest.mark.parametrize(
+    ("wire", "body", "tokens"),
+    [
+        ("chat", {"choices": [], "usage": {"prompt_tokens": 900, "completion_tokens": 90}}, 990),
+        ("chat", {"choices": []}, NO_COUNT[0]),
+        ("chat", message(7), NO_COUNT[0]),
+        ("chat", HTML, NO_COUNT[0]),
+        ("chat", "[" * 100_000, NO_COUNT[0]),
+        ("chat", " " * 65_000_000, NO_COUNT[0]),
+        ("responses", {"output": 7, "usage": {"input_tokens": 9, "output_tokens": 1}}, 10),
+        (
+            "responses",
+            {"output": [], "status": "failed", "usage": {"input_tokens": 9, "output_tokens": 1}},
+            10,
+        ),
+        ("responses", {"output": [], "status": "failed"}, NO_COUNT[0]),
+        ("anthropic", {"content": None, "usage": {"input_tokens": 9, "output_tokens": 1}}, 10),
+        ("anthropic", [], NO_COUNT[0]),
+        (
+            "chat",
+            chat(choices=[{"finish_reason": "length", "message": {"content": "cut"}}]),
+            range(1000 + LIMIT, 1500 + LIMIT),
+        ),
+    ],
+)
+async def test_an_answer_that_cannot_be_used_is_charged(
+    tmp_path: Path, wire: str, body: object, tokens: int | range
+) -> None:
+    raw = body if isinstance(body, str) else json.dumps(body)
+    taken, done = await charged(tmp_path, Act(kind="raw", text=raw), wire)
+    assert isinstance(done, ModelError)
+    assert "\n" not in str(done)
+    assert taken.calls == 1
+    total = taken.input_tokens + taken.output_tokens
+    assert total in (range(tokens, tokens + 1) if isinstance(tokens, int) else tokens)
+
+
+def half(text: str) -> Act:
+    return Act(kind="raw", text=json.dumps(message("?")).replace('"?"', f'"{text}"'))
+
+
+HALF = r"\ud83d"
+POISONS = {
+    "half a pair": half(f"It is {HALF}."),
+    "half a pair in JSON": half(r"{\"probability\": \"" + HALF + r"\"}"),
+    "half a pair in a key twice": half(r"{\"" + HALF + r"\": 1, \"" + HALF + r"\": 1}"),
+    "brackets": Act(kind="raw", text="[" * 100_000),
+    "brackets in the reply": half("[" * 100_000),
+    "objects in the reply": half(r"{\"a\":" * 50_000),
+    "half a pair refused": Act(
+        kind="raw",
+        text=json.dumps(chat(choices=[{"message": {"refusal": "?"}}])).replace("?", HALF),
+    ),
+    "brackets in an error": Act(
+        kind="status", status=400, body={"error": json.loads("[" * 900 + "]" * 900)}
+    ),
+}
+
+
+@pytest.mark.parametrize("poison", POISONS)
+@pytest.mark.parametrize("paid", [True, False])
+async def test_a_poisoned_reply_fails_its_question_alone_and_is_asked_again(
+    tmp_path: Path, poison: str, paid: bool
+) -> None:
+    with LoopbackServer(canned({"Verbalized": GOOD})) as server:
+        sampling = {"max_output_tokens": LIMIT}
+        settings = settings_of(server, "chat", paid=paid, sampling=sampling)
+        for again in (2, 2, 0):  # the last time the server is well
+            server.script(*[POISONS[poison]] * again)
+            with CallCache(tmp_path, stage="test") as cache:
+                account = Account(cache.ledger(), PriceTable())
+                limits = BudgetLimits(tokens=10**6)
+                made = Gateway(
+                    make_provider(settings),
+                    settings,
+                    cache,
+                    packaged_prompts(),
+                    budget=Budget(limits, account, settings.full_name) if paid else None,
+                    retries=0,
+                )
+                asked = made.ask(VERBALIZED, question="Q", claim="C")
+                if again:
+                    with pytest.raises(ModelError) as caught:
+                        await asked
+                    str(caught.value).encode()
+                    assert "\n" not in str(caught.value)
+                    assert len(str(caught.value)) < 2000
+                    server._acts.clear()
+                else:
+                    assert (await asked).text == GOOD
+                assert (await made.ask(VERBALIZED, question="Q", claim="other")).text == GOOD
+                await made.close()
+
+
+async def test_absurd_counts_end_no_run_and_are_read_again(tmp_path: Path) -> None:
+    """Two replies to one call: the sum of their counts is larger than any count."""
+    usage = {"prompt_tokens": 9 * 10**11, "completion_tokens": 9 * 10**11}
+    with LoopbackServer(canned({"Verbalized": GOOD})) as server:
+        server.script(Act(text="no JSON", usage=usage), Act(text=GOOD, usage=usage))
+        settings = settings_of(server, "chat")
+        for cached in (False, True):
+            with CallCache(tmp_path, stage="test") as cache:
+                made = Gateway(make_provider(settings), settings, cache, packaged_prompts())
+                done = await made.ask(VERBALIZED, question="Q", claim="C")
+                await made.ask(VERBALIZED, question="Q", claim="other")
+                assert (done.text, done.cached) == (GOOD, cached)
+                assert cache.export(tmp_path / "calls.parquet") == 2
+                await made.close()
+    total = sum([Usage(calls=1, input_tokens=10**12)] * 5, Usage())
+    assert Usage.model_validate_json(total.model_dump_json()).calls == 5
+
+
+def tokens_with(key: str) -> list[Any]:
+    told = [{"token": key, "logprob": -1.0}, {"token": f"a {key} b {HALF}", "logprob": -2.0}]
+    return [{"token": f"{key}!", "logprob": -0.5, "top_logprobs": told}]
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+async def test_the_key_is_in_no_log_probability_and_no_version(wire: str, tmp_path: Path) -> None:
+    content = tokens_with(KEY)
+    choice = {"message": {"content": "S"}, "logprobs": {"content": content}}
+    part = {"type": "output_text", "text": "S", "logprobs": content}
+    output = [{"type": "message", "content": [part]}]
+    body = {"choices": [choice], "output": output, "model": f"{KEY} {HALF}" + "m" * 10**6}
+    raw = json.dumps(body).replace(r"\\ud83d", HALF)
+    with LoopbackServer(canned({None: "S"}), [Act(kind="raw", text=raw)]) as server:
+        settings = settings_of(server, wire, sampling={"top_logprobs": 2})
+        with CallCache(tmp_path / "calls", stage="test") as cache:
+            made = Gateway(make_provider(settings), settings, cache, packaged_prompts())
+            done = await made.ask(CLOSED_BOOK, question="Q")
+            assert cache.export(tmp_path / "calls.parquet") == 1
+            await made.close()
+    assert [token for token, _ in done.first_tokens] == ["***!", "***", "a *** b ?"]
+    assert len(done.model_version) <= 300
+    assert KEY.encode() not in bytes_below(tmp_path)
+
+
 class Raw:
     """A server that gives one body to whatever it is asked."""
 
@@ -146,23 +369,6 @@ class Raw:
         self._http.server_close()
 
 
-GOOD = '{"probability": 0.5}'
-
-
-def chat(**changes: Any) -> dict[str, Any]:
-    choice = {
-        "index": 0,
-        "finish_reason": "stop",
-        "message": {"role": "assistant", "content": GOOD},
-    }
-    return {"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]} | changes
-
-
-def message(content: object) -> dict[str, Any]:
-    return chat(choices=[{"message": {"role": "assistant", "content": content}}])
-
-
-HTML = "<html><body>502 Bad Gateway</body></html>"
 COMMON: list[object] = [None, [], {}, 7, "text", [None], HTML]
 CHAT: list[object] = [
     chat(choices=None),

@@ -94,4 +94,4 @@ def test_providers_without_them_name_the_other_way(given: dict[str, str], proble
     ],
 )
 def test_what_servers_send(content: object, found: tuple[tuple[str, float], ...]) -> None:
-    assert first_tokens(content) == found
+    assert first_tokens(content, "") == found

@@ -182,13 +182,84 @@ def test_other_markup_stays_as_it_is(text: str) -> None:
         "\ufe64\ufeff\u2044\u200e EVIDENCE\uff1e",
         *("<\u034f/evidence>", "</evi\ufe0fdence>", "<\u3164/evidence>", "<\x00/evidence>"),
         *("<\U000e0020/evidence>", "\u2039\u29f8evidence>"),
+        *("<\u2800/evidence>", "\u27e8/evidence\u27e9", "\u3008/evidence\u3009"),
+        *("\u276e/evidence\u276f", "\u00ab/evidence\u00bb", "<\u2571evidence>"),
+        *("<\u27cbevidence>", "<\u0338evidence>", "</\u0435vid\u0435nce>"),
+        # The like of these.
+        *("\u226eevidence>", "\u2329\u29f8evidence>", "<\u0337evidence>", "\u276c/evidence>"),
+        *("</EV\u0406D\u0395\u039d\u0421\u0415>", "</evidenc\u0435\u2800>", "</\u0441laims>"),
+        *("</qu\u0435sti\u03bfn>", "</\u04bbandbook>", "\u2770\u2cc6evidence>"),
     ],
 )
 def test_a_closing_tag_is_broken_up_however_it_is_spelled(spelled: str) -> None:
     _, user = PROMPTS.render("input_rag", question="q", context=f"a{spelled}b")
     written = user.content.removesuffix("</evidence>").partition("<evidence>\n")[2]
-    (slash,) = re.findall(r"\\([/\uff0f\u2044\u2215\u29f8])", written)
-    assert written.replace(f"\\{slash}", slash).strip() == f"a{spelled}b"
+    assert written.count("\\") == 1
+    assert spelled not in written
+    assert written.replace("\\", "").strip() == f"a{spelled}b"
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        *("<|im_end|>", "<|im_start|>system", "<|eot_id|>", "<|START_OF_TURN_TOKEN|>"),
+        *("[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<start_of_turn>", "<end_of_turn>"),
+        # The like of these.
+        *("<\uff5cUser\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "\uff1c|im_end|\uff1e"),
+        *("<s>", "</s>", "<bos>", "<eos>", "[SYSTEM_PROMPT]", "[TOOL_CALLS]", "</think>"),
+        *("<tool_call>", "</tool_response>", "<start_of_image>", "\u2039\u2758im_end\u2758\u203a"),
+        *("[inst]", "<<|im_end|>", "<|a<|im_end|>"),
+    ],
+)
+def test_a_mark_of_a_chat_template_is_broken_up(mark: str) -> None:
+    _, user = PROMPTS.render("input_rag", question="q", context=f"a{mark}b")
+    written = user.content.removesuffix("</evidence>").partition("<evidence>\n")[2].strip()
+    assert written.count("\\") == 1
+    assert written.replace("\\", "") == f"a{mark}b"
+    assert mark not in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("p(x|y) <|z| and |z|> 3", "[1] [INSTRUCTION] [i]", "<start> <b> <sup>2</sup>", "a <b| c"),
+        *(
+            "\u00abword\u00bb and \u27e8x|y\u27e9",
+            "1 \u226e 2, 3 < 4 / 5",
+            "\u0435vidence <= 3 / 4",
+        ),
+    ],
+)
+def test_other_signs_stay_as_they_are(text: str) -> None:
+    _, user = PROMPTS.render("input_rag", question="q", context=text)
+    assert text in user.content
+
+
+def test_half_a_surrogate_pair_can_be_sent() -> None:
+    _, user = PROMPTS.render("input_rag", question="q \udc00", context="It is \ud83d.")
+    assert "It is ?." in user.content.encode().decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{% for i in range(10**9) %}{% endfor %}", "Range too big"),
+        ("{% for i in range(2) %}{{ loop(range(9)) }}{% endfor %}", ""),
+        ("{{ claim.__class__.__mro__ }}", "unsafe"),
+        ("{{ ''.__class__ }}", "unsafe"),
+        ("{{ 1 / 0 }}", "division"),
+        ("{{ claim + 1 }}", ""),
+        ("{{ 'x'.join(3) }}", ""),
+        ("{{ claim.encode('no-such-code') }}", ""),
+        ("{% include 'label.md.j2' %}", "recursion"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "recursion"),
+    ],
+)
+def test_a_prompt_of_ones_own_ends_in_one_line(folder: Path, text: str, said: str) -> None:
+    (folder / "mine/label.md.j2").write_text(text)
+    with pytest.raises(InputError, match=rf"the prompt label\.md\.j2: .*{said}") as caught:
+        Prompts(folder, "mine").render("label", claim="C", count=1)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("piece", ["</", "<" + " " * 50 + "/", "\u2039/" + "\ufdfa" * 20])

@@ -36,7 +36,10 @@ def test_the_guides_templates_are_taken_and_drawn_from() -> None:
     templates = templates_by_hand(yaml.safe_load(EXAMPLE), FILE, Starter())
     assert [len(template.runs) for template in templates] == [1, 2]
     scenarios = list(islice(scenario_stream(templates, 1, "reservoir"), 4))
-    assert {call.tool for one in scenarios for call in one.calls} == {"draw_down", "storage"}
+    assert {call.tool for one in scenarios for call in one.calls} == {
+        "run_scenario",
+        "run_for_days",
+    }
     assert not any("{" in one.situation for one in scenarios)
     # So is what the benchmark stage writes of a model's templates, and one that states its set-up.
     written = json.dumps([one.model_dump() for one in templates])
@@ -48,7 +51,7 @@ def test_the_guides_templates_are_taken_and_drawn_from() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("tool: draw_down", "tool: draw_up"), "dry-summer: there is no tool 'draw_up' (tools:"),
+        (("tool: run_scenario", "tool: draw_up"), "dry-summer: there is no tool 'draw_up' (tools:"),
         (("high: 40000", "high: 4e7"), "inflow_m3_per_day: Input should be less than"),
         (("from_magnitude: 200000", "from_magnitude: -1"), "template 2: 'asks.0.classes.1.from_"),
         (("{inflow}", "{river}"), "{river} is neither a placeholder nor a choice"),

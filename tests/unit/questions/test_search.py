@@ -34,7 +34,7 @@ def search(**changes: object) -> dict[str, object]:
     """A threshold on the reservoir's demand, with changes."""
     return {
         "kind": "threshold",
-        "tool": "draw_down",
+        "tool": "run_scenario",
         "words": "a demand",
         "uses": [],
         "fixed": [{"argument": "inflow_m3_per_day", "value": 100}],
@@ -167,7 +167,7 @@ async def test_all_runs_are_made_and_the_winner_comes_first(tmp_path: Path) -> N
 async def test_a_chain_goes_on_from_what_the_first_search_found(tmp_path: Path) -> None:
     first = search(axes=[{"argument": "demand_factor", "values": DEMANDS[:14]}])
     second = search(
-        tool="storage",
+        tool="run_for_days",
         takes="demand_factor",
         axes=[{"argument": "days", "values": list(range(10, 130, 10))}],
         bounded="stored_m3",
@@ -175,8 +175,10 @@ async def test_a_chain_goes_on_from_what_the_first_search_found(tmp_path: Path) 
     )
     _, evidence = await searched(tmp_path, template(first, second))
     (first_won, second_won), others = evidence[:2], evidence[2:]
-    assert (first_won.call.tool, second_won.call.tool) == ("draw_down", "storage")
-    demands = {run.call.arguments["demand_factor"] for run in others if run.call.tool == "storage"}
+    assert (first_won.call.tool, second_won.call.tool) == ("run_scenario", "run_for_days")
+    demands = {
+        run.call.arguments["demand_factor"] for run in others if run.call.tool == "run_for_days"
+    }
     assert (
         demands
         == {first_won.call.arguments["demand_factor"]}

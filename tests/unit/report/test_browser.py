@@ -50,6 +50,14 @@ def opened(
     return tab
 
 
+def methods(tab: Page, folder: Path, data: Study, domains: tuple[str, ...] = ("urban",)) -> Page:
+    """The second page of its report."""
+    page = opened(tab, folder, data, domains=domains)
+    page.open((folder / "methods.html").as_uri())
+    page.until("document.querySelector('.plot') !== null")
+    return page
+
+
 def test_hostile_text_stays_text(tab: Page, tmp_path: Path) -> None:
     page = opened(tab, tmp_path, hostile_study(), "#q=urban-001")
     assert "3 of 3 questions" in page.text("#count")
@@ -156,7 +164,7 @@ def test_two_clicks_lead_from_a_number_to_the_calls_behind_it(tab: Page, tmp_pat
 
 def test_a_table_wider_than_the_page_says_so(tab: Page, tmp_path: Path) -> None:
     page = opened(tab, tmp_path, study(2))
-    cut = "document.querySelector('#overview .wide').classList.contains('scrolls')"
+    cut = "document.querySelector('#ways .wide').classList.contains('scrolls')"
     page.look(390, 844)
     page.until(cut)
     page.look(1600, 900)
@@ -174,11 +182,15 @@ def test_axe_finds_nothing_serious(
     page.look(width, 900, scheme)
     parts = "document.querySelectorAll('.says details')"
     page.evaluate(f"{parts}.forEach((one) => {{ one.open = true; }})")
-    page.evaluate(resources.files("axe_core_python").joinpath("axe.min.js").read_text() + "; 0")
+    axe = resources.files("axe_core_python").joinpath("axe.min.js").read_text() + "; 0"
+    page.evaluate(axe)
     serious = (
         "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations"
         ".filter((one) => ['serious', 'critical'].includes(one.impact)).map((one) => one.id))"
     )
+    assert page.evaluate(serious) == []
+    page.open((tmp_path / "methods.html").as_uri())
+    page.evaluate(axe)
     assert page.evaluate(serious) == []
     page.evaluate("document.documentElement.removeAttribute('lang')")
     assert page.evaluate(serious) == ["html-has-lang"]
@@ -193,7 +205,7 @@ def test_a_link_opens_a_question_of_a_later_block(tab: Page, tmp_path: Path) -> 
 
 
 def test_arrow_keys_ask_the_points_of_a_figure(tab: Page, tmp_path: Path) -> None:
-    page = opened(tab, tmp_path, study(8))
+    page = methods(tab, tmp_path, study(8))
     page.evaluate(f"document.querySelector('{BUDGET} .mark').focus()")
     said = "document.activeElement.getAttribute('aria-label')"
     assert page.evaluate(said).startswith("Random, 15 % verified: AUROC 0.")
@@ -211,7 +223,7 @@ def test_arrow_keys_ask_the_points_of_a_figure(tab: Page, tmp_path: Path) -> Non
 
 
 def test_the_pointer_asks_the_nearest_point(tab: Page, tmp_path: Path) -> None:
-    page = opened(tab, tmp_path, study(8))
+    page = methods(tab, tmp_path, study(8))
     page.look(1000, 900)
     page.evaluate(f"document.querySelector('{BUDGET}').scrollIntoView()")
     mark = f"document.querySelectorAll('{BUDGET} .mark')[4]"
@@ -227,7 +239,7 @@ def test_the_pointer_asks_the_nearest_point(tab: Page, tmp_path: Path) -> None:
 def test_a_metric_is_chosen_for_all_figures_and_a_series_hidden_in_its_alternatives(
     tab: Page, tmp_path: Path
 ) -> None:
-    page = opened(tab, tmp_path, study(8))
+    page = methods(tab, tmp_path, study(8))
     captions = "[...document.querySelectorAll('figure:not([hidden])')].map((one) => one.innerText)"
     assert sum("AUROC against" in text for text in page.evaluate(captions)) == 2
     key = f"document.querySelector('{BUDGET} .key')"
@@ -251,7 +263,7 @@ def test_a_metric_is_chosen_for_all_figures_and_a_series_hidden_in_its_alternati
 
 
 def test_a_figure_is_saved_as_a_picture(tab: Page, tmp_path: Path) -> None:
-    page = opened(tab, tmp_path, study(2))
+    page = methods(tab, tmp_path, study(2))
     page.evaluate(
         "window.saved = null; HTMLAnchorElement.prototype.click = function () { saved = this; };"
         f"document.querySelector('{BUDGET} .save').click()"

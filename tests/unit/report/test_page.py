@@ -67,39 +67,76 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    written(folder, run_of(), grounded_study())
+    return folder
+
+
+@pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(tmp_path_factory.mktemp("report"), run_of(), study(8))
 
 
-def test_nothing_comes_from_outside(html: str) -> None:
+PAGES = ("index.html", "methods.html")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_comes_from_outside(folder: Path, name: str) -> None:
+    html = (folder / name).read_text(encoding="utf-8")
     # Base64 may hold two slashes; what it unpacks to is only ever shown as text.
     html = re.sub(r'(id="block-\d+">)[A-Za-z0-9+/=]*', r"\1", html)
     assert not re.search(r"https?:|//[a-z]|@import|url\(\s*['\"]?[^#'\")]", html)
     for tag, attributes in Page(html).tags:
         assert tag not in {"img", "iframe", "object", "embed"}
         assert "src" not in attributes
-        assert (attributes.get("href") or "#").startswith(("#", "data:,"))
+        assert (attributes.get("href") or "#").startswith(("#", "data:,", *PAGES))
         assert not [name for name in attributes if name.startswith("on")]
 
 
-def test_it_is_well_formed_and_accessible(html: str) -> None:
-    page = Page(html)
+@pytest.mark.parametrize(
+    ("name", "sections", "fields"),
+    [
+        (
+            "index.html",
+            {"overview", "example", "questions", "ways", "sources"},
+            {"search", "domain", "standing", "failed"},
+        ),
+        ("methods.html", {"answers", "claims", "cost"}, set()),
+    ],
+)
+def test_it_is_well_formed_and_accessible(
+    folder: Path, name: str, sections: set[str], fields: set[str]
+) -> None:
+    page = Page((folder / name).read_text(encoding="utf-8"))
     assert page.open == []
     names = [tag for tag, _ in page.tags]
     for landmark in ("header", "main", "footer", "h1"):
         assert names.count(landmark) == 1, landmark
-    assert names.count("caption") == names.count("table") > 10
+    assert names.count("caption") == names.count("table") > 1
     assert all("scope" in found for tag, found in page.tags if tag == "th")
     figures = [found["aria-label"] or "" for _, found in page.tags if found.get("role") == "img"]
-    assert len(figures) == names.count("figure") > 10
+    assert len(figures) == names.count("figure") > 1
     assert all(len(words) > 20 for words in figures)
     ids = [found["id"] for _, found in page.tags if found.get("id")]
     assert len(ids) == len(set(ids))
-    anchors = {(found["href"] or "")[1:] for tag, found in page.tags if tag == "a"}
-    assert anchors <= set(ids)
-    assert {"overview", "answers", "claims", "cost", "questions"} <= anchors
+    anchors = {found["href"] or "" for tag, found in page.tags if tag == "a"}
+    inside = {one[1:] for one in anchors if one.startswith("#") and not one.startswith("#q=")}
+    assert inside <= set(ids)
+    assert sections <= inside
     labelled = {found.get("id") for tag, found in page.tags if tag in {"input", "select"}}
-    assert labelled == {"search", "domain", "verdict", "failed"}
+    assert labelled == fields
+
+
+def test_the_answer_shown_first_has_the_most_marks(folder: Path) -> None:
+    data = grounded_study()
+    kinds = {
+        answer.question_id: len({item.standing for item in answer.final.statements})
+        for answer in data.answers
+    }
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    [shown] = re.findall(r'href="#q=([^"]+)"', page)
+    assert kinds[shown] == max(kinds.values())
 
 
 @pytest.mark.slow

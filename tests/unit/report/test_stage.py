@@ -51,7 +51,9 @@ def page(project: Project) -> str:
     params = load_params(project.params).model_copy(update={"domains": ["urban"]})
     tables = write(project, params, project.results)
     assert [table.name for table in tables] == ["answers"]
-    return project.results.report.read_text(encoding="utf-8")
+    first = project.results.report
+    pages = (first, first.with_name("methods.html"))
+    return "".join(path.read_text(encoding="utf-8") for path in pages)
 
 
 def test_a_replayed_run_says_how_it_was_recorded(project: Project) -> None:

@@ -19,7 +19,7 @@ PATHLIB = "from pathlib import Path\n"
 FINGERPRINT = "files_fingerprint(code_files(Path(__file__).parent), settings)"
 
 SAID = "empty is {{ outputs.days_until_empty }} days."
-OUTPUT = "draw_down.days_until_empty"
+OUTPUT = "run_scenario.days_until_empty"
 
 # What is changed in the reservoir, where that must be found, and in which words.
 BROKEN: dict[str, tuple[tuple[str, str], str, str]] = {
@@ -34,7 +34,7 @@ BROKEN: dict[str, tuple[tuple[str, str], str, str]] = {
     "handbook": (
         ("return render_handbook(", "return '# A reservoir' or ("),
         "handbook",
-        "it lacks draw_down",
+        "it lacks run_scenario",
     ),
     "end of a range": (
         (DRAW, f"        1 / (2 - arguments.demand_factor)\n{DRAW}"),
@@ -42,9 +42,9 @@ BROKEN: dict[str, tuple[tuple[str, str], str, str]] = {
         "ZeroDivisionError",
     ),
     "kind of outputs": (
-        ("return DrawDown(", "return dict("),
+        ("return ScenarioOutputs(", "return dict("),
         "ranges of arguments",
-        "gave dict, not DrawDown",
+        "gave dict, not ScenarioOutputs",
     ),
     "chance": (
         ("round(days, 1)", 'round(days, 1) + __import__("random").random()'),
@@ -57,7 +57,7 @@ BROKEN: dict[str, tuple[tuple[str, str], str, str]] = {
         "a fresh process gives other outputs",
     ),
     "open arguments": (
-        ("Supply(ToolModel):", "Supply(ToolModel, extra='allow'):"),
+        ("Scenario(ToolModel):", "Scenario(ToolModel, extra='allow'):"),
         "refusals",
         "an unknown argument is taken",
     ),
@@ -108,6 +108,36 @@ def test_a_data_file_and_a_module_that_are_not_hashed_are_named(
     assert "__init__.py" not in found
 
 
+def _notes(name: str) -> list[str]:
+    findings = check(name)
+    assert [finding.problems for finding in findings if finding.problems] == []
+    return [note for finding in findings for note in finding.notes]
+
+
+def test_an_argument_without_a_meaning_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inflow = "    inflow_m3_per_day: float"
+    bare = reservoir.source((inflow, f'    town: str = "Ulm"\n{inflow}'))
+    reservoir.install(tmp_path, monkeypatch, bare)
+    assert [note.partition(":")[0] for note in _notes("reservoir")] == [
+        "it does not say what town of run_scenario means",
+        "it does not say what town of run_for_days means",
+    ]
+
+
+def test_a_script_whose_fingerprint_reads_no_file_passes_with_a_note(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So it is in the shipped example; a package has to hash its files."""
+    monkeypatch.syspath_prepend(str(reservoir.ROOT / "examples"))
+    (note,) = _notes("tank:Tank")
+    assert "an edit of tank.py leaves it as it is" in note
+    monkeypatch.setenv("COLUMNS", "200")
+    assert _exit_code(["check", "tank:Tank"]) == 0
+    assert "note: it reads no file" in capsys.readouterr().out
+
+
 REFUSES = f"""\
         if arguments.inflow_m3_per_day > self.demand_m3_per_day:
             raise ArgumentError("more inflow than the town draws: nothing is drawn down")
@@ -119,7 +149,8 @@ def test_a_run_may_refuse_in_words_what_no_range_can_say(
 ) -> None:
     ours = ("import (\n", "import (\n    ArgumentError,\n")
     example = (
-        "    def examples(self):\n        return {{'draw_down': [{{'inflow_m3_per_day': {}}}]}}\n\n"
+        "    def examples(self):\n"
+        "        return {{'run_scenario': [{{'inflow_m3_per_day': {}}}]}}\n\n"
     )
     handbook = "    def handbook"
     for inflow, problems in ((1e4, 0), (1e6, 1)):
@@ -129,7 +160,7 @@ def test_a_run_may_refuse_in_words_what_no_range_can_say(
         made = reservoir.source((DRAW, REFUSES), ours, starts)
         reservoir.install(folder, monkeypatch, made)
         found = {finding.what: finding for finding in check("reservoir")}["ranges of arguments"]
-        assert sum(problem.startswith("draw_down") for problem in found.problems) == problems
+        assert sum(problem.startswith("run_scenario") for problem in found.problems) == problems
         assert "calls refused in words" in found.seen
 
 

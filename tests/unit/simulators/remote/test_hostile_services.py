@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from simulators.base import RunError
 from simulators.remote.mcp import McpSimulator
+from simulators.remote.tools import hidden
+from simulators.tied import tied
+from simulrag.calls import CallCache
+from simulrag.method.simulation import Simulations
 
 
 def mcp_server(folder: Path, called: str, before: str = "", output: str = "") -> list[str]:
@@ -113,3 +120,153 @@ def test_a_hung_server_does_not_outlive_the_process_that_started_it(tmp_path: Pa
             return
         time.sleep(0.05)
     pytest.fail("the server still runs")
+
+
+def _folder(root: Path, name: str, says: str) -> Path:
+    """A folder with a server that calls itself as all of these do."""
+    said = """print(head + '{"content": [{"type": "text", "text": "SAYS"}]}}', flush=True)"""
+    (root / name).mkdir(parents=True)
+    mcp_server(root / name, said.replace("SAYS", says))
+    return root / name
+
+
+@pytest.mark.parametrize("apart", ["by their words", "by their folders"])
+def test_services_that_call_themselves_alike_share_no_run(tmp_path: Path, apart: str) -> None:
+    evil, honest = _folder(tmp_path, "evil", "false"), _folder(tmp_path, "honest", "true")
+
+    async def said() -> list[str]:
+        texts = []
+        with CallCache(tmp_path / "calls", stage=None) as cache:
+            for folder in (evil, honest, evil):
+                words = "server.py" if apart == "by their folders" else str(folder / "server.py")
+                place = str(folder) if apart == "by their folders" else None
+                simulator = McpSimulator([sys.executable, words], folder=place, timeout_s=20)
+                runs = Simulations(simulator, cache)
+                texts.append(f"{(await runs.run('gauge', {}, 0)).text} {runs.runs}")
+                simulator.close()
+        return texts
+
+    assert asyncio.run(said()) == ["false 1", "true 1", "false 0"]
+
+
+def test_a_project_that_was_moved_keeps_its_runs(tmp_path: Path) -> None:
+    found = set()
+    for root in ("here", "there"):
+        folder = _folder(tmp_path / root, "server", "true")
+        (tmp_path / root / "params.yaml").touch()
+        simulator = McpSimulator([sys.executable, "server.py"], folder=str(folder), timeout_s=20)
+        found.add(simulator.fingerprint())
+        simulator.close()
+    assert len(found) == 1
+
+
+MCP = """
+from simulators.remote.mcp import McpSimulator
+McpSimulator(COMMAND, timeout_s=600).run("gauge", {}, 0)
+"""
+STARTED = """
+import subprocess
+from simulators.tied import tied
+subprocess.run(tied(COMMAND))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that we were killed")
+@pytest.mark.parametrize("user", [MCP, STARTED], ids=["an MCP server", "another child"])
+def test_a_hung_child_ends_with_us_after_kill_9(tmp_path: Path, user: str) -> None:
+    pid = tmp_path / "pid"
+    deaf = (
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        f"pathlib.Path({str(pid)!r}).write_text(str(os.getpid()))"
+    )
+    command = mcp_server(tmp_path, "time.sleep(600)", before=deaf)
+    if user is STARTED:
+        command = [
+            sys.executable,
+            "-c",
+            f"import os, pathlib, signal, time; {deaf}; time.sleep(600)",
+        ]
+    parent = subprocess.Popen((sys.executable, "-c", user.replace("COMMAND", repr(command))))
+    _until(lambda: pid.is_file() and pid.read_text() != "")
+    assert os.getpgid(int(pid.read_text()))  # it is there
+    parent.kill()
+    parent.wait()
+    _until(lambda: not _runs(int(pid.read_text())))
+
+
+def test_a_child_of_a_parent_that_is_gone_does_not_begin(tmp_path: Path) -> None:
+    command = tied([sys.executable, "-c", f"open({str(tmp_path / 'began')!r}, 'w')"])
+    other = [str(os.getppid()) if word == str(os.getpid()) else word for word in command]
+    subprocess.run(other, check=True)
+    assert not (tmp_path / "began").exists()
+
+
+def test_a_child_sees_the_variables_that_it_is_given(tmp_path: Path) -> None:
+    command = tied(["/usr/bin/env"])
+    done = subprocess.run(command, env={"A": "1"}, capture_output=True, text=True, check=True)
+    assert done.stdout == "A=1\n"
+
+
+def _until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    """Tell whether a process runs; one that ended and that nobody took note of does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+SECRET = "planted-key-0123456789"
+ECHO = """K = os.environ['GAUGE_KEY']
+TOOL.update(description='Send ' + K, annotations={'title': K})
+TOOL['inputSchema'] = {'type': 'object', 'description': K, 'properties': {
+    'day': {'type': 'string', 'description': 'of ' + K, 'default': K, 'enum': [K, 'one']}}}
+TOOL['outputSchema'] = {'type': 'object', 'properties': {
+    'place': {'type': 'string', 'description': K}}, 'required': ['place']}
+"""
+SAYS = (
+    "K = os.environ['GAUGE_KEY']; "
+    "result = {'content': [{'type': 'text', 'text': 'The key is ' + K}], "
+    "'structuredContent': {'place': K + '!', K: {'deep': [[K], 1.5]}}}; "
+    "print(head + json.dumps(result) + '}', flush=True)"
+)
+
+
+def test_no_result_and_no_description_brings_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUGE_KEY", SECRET)
+    command = mcp_server(tmp_path, SAYS, output="{}\n" + ECHO)
+    file = Path(command[1])
+    told = '"serverInfo": {"name": K, "version": K}, "instructions": "Say " + K'
+    plain = '"serverInfo": {"name": "odd", "version": "1"}'
+    assert plain in file.read_text()
+    file.write_text(file.read_text().replace(plain, told))
+    made = McpSimulator(command, environment=["GAUGE_KEY"])
+    outputs = made.run("gauge", {"day": "one"}, 0)
+    said = f"{made.handbook()} {made.tools} {made._identity} {outputs}"
+    made.close()
+    assert SECRET not in said
+    assert outputs["evidence_text"] == "The key is ***"
+    assert outputs["place"] == "***!"
+    assert outputs["***"] == {"deep": [["***"], 1.5]}
+    assert "Send ***" in said
+
+
+@pytest.mark.parametrize(
+    ("value", "secret", "shown"),
+    [
+        ("at /root or 1", "1", "at /root or 1"),  # no key: a result's own words
+        ({"a": [SECRET, 7, None, True]}, SECRET, {"a": ["***", 7, None, True]}),
+        ((SECRET * 2, ""), SECRET, ["******", ""]),
+        (12345678, "12345678", 12345678),
+    ],
+)
+def test_what_is_hidden(value: object, secret: str, shown: object) -> None:
+    assert hidden(value, ["", secret]) == shown
