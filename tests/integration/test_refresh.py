@@ -154,6 +154,45 @@ def test_a_budget_that_does_not_do_is_named(project: Path) -> None:
     assert THIRD not in [past.period for past in pasts(Project(project), params)]
 
 
+def test_one_process_serves_and_ends_on_sigterm_in_a_line(
+    project: Path, model: LoopbackServer
+) -> None:
+    before = (project / "params.yaml").read_text()
+    schedule = load_params(Project(project).params).operations.refresh
+    period = name_of(last_fire(schedule, datetime.now(UTC)))
+    port, text = free_port(), project.parent / "served.txt"
+    serving = None
+    try:
+        with locked(Project(project), period, "this test"):
+            busy = f"period {period} is being made by process {os.getpid()}"
+            by_hand = simulrag(project, "refresh", "--period", period)
+            assert (by_hand.returncode, by_hand.stderr) == (1, f"error: {busy}\n")
+            serving = serve(project, port)
+            until(lambda: "serving refresh" in text.read_text())
+        assert busy in text.read_text()
+        second = simulrag(project, "serve", "--port", port)
+        assert second.returncode == 1
+        assert second.stderr == (
+            f"error: the project is served already, by process {serving.pid}\n"
+        )
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait() == 0
+        minutely = {"cron": "* * * * *"}
+        change_params(project, **{"operations.refresh": minutely, "operations.prefect": "auto"})
+        made = len(model.requests)
+        serving = serve(project, port)
+        until(lambda: len(model.requests) > made)
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait() == 0
+        assert text.read_text().splitlines()[-1].startswith("ended; every finished call is kept")
+        assert "Traceback" not in text.read_text()
+    finally:
+        if serving is not None and serving.poll() is None:
+            kill(serving)
+        (project / "params.yaml").write_text(before)
+        simulrag(project, "ui", "--stop")
+
+
 def test_served_refreshes_are_flow_runs_and_after_a_kill_the_latest_is_made_up(
     project: Path, model: LoopbackServer
 ) -> None:
@@ -199,42 +238,6 @@ def test_served_refreshes_are_flow_runs_and_after_a_kill_the_latest_is_made_up(
         assert "temporary server" not in (project.parent / "served.txt").read_text()
     finally:
         kill(serving)
-        simulrag(project, "ui", "--stop")
-
-
-def test_one_process_serves_and_ends_on_sigterm_in_a_line(
-    project: Path, model: LoopbackServer
-) -> None:
-    before = (project / "params.yaml").read_text()
-    schedule = load_params(Project(project).params).operations.refresh
-    period = name_of(last_fire(schedule, datetime.now(UTC)))
-    port, text = free_port(), project.parent / "served.txt"
-    try:
-        with locked(Project(project), period, "this test"):
-            busy = f"period {period} is being made by process {os.getpid()}"
-            by_hand = simulrag(project, "refresh", "--period", period)
-            assert (by_hand.returncode, by_hand.stderr) == (1, f"error: {busy}\n")
-            serving = serve(project, port)
-            until(lambda: "serving refresh" in text.read_text())
-        assert busy in text.read_text()
-        second = simulrag(project, "serve", "--port", port)
-        assert second.returncode == 1
-        assert second.stderr == (
-            f"error: the project is served already, by process {serving.pid}\n"
-        )
-        serving.send_signal(signal.SIGTERM)
-        assert serving.wait() == 0
-        minutely = {"cron": "* * * * *"}
-        change_params(project, **{"operations.refresh": minutely, "operations.prefect": "auto"})
-        made = len(model.requests)
-        serving = serve(project, port)
-        until(lambda: len(model.requests) > made)
-        serving.send_signal(signal.SIGTERM)
-        assert serving.wait() == 0
-        assert text.read_text().splitlines()[-1].startswith("ended; every finished call is kept")
-        assert "Traceback" not in text.read_text()
-    finally:
-        (project / "params.yaml").write_text(before)
         simulrag(project, "ui", "--stop")
 
 
