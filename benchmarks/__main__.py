@@ -23,6 +23,7 @@ BENCHMARKS = {
     "report": "benchmarks.evaluation",
     "memory": "benchmarks.memory",
     "library": "benchmarks.library",
+    "slips": "benchmarks.slips",
 }
 """The function of each, which has the benchmark's name, by its module."""
 

@@ -109,7 +109,7 @@ async def write_answers(
             watch or provider, chosen, cache, packaged_prompts(), concurrency=IN_FLIGHT
         )
         use = Backends(gateway, Simulations(load("urban"), cache))
-        write_records(out, await _answers([_record(n) for n in range(count)], use, params))
+        write_records(out, await _answers([question_record(n) for n in range(count)], use, params))
         await gateway.close()
         cache.export(folder / "calls.parquet")
     return watch
@@ -150,7 +150,8 @@ def stub_server(latency_s: float) -> Iterator[str]:
             process.terminate()
 
 
-def _record(number: int) -> Question:
+def question_record(number: int) -> Question:
+    """One of the stub questions."""
     return Question(
         question_id=f"stub-{number:05d}",
         domain="urban",

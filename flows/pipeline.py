@@ -14,32 +14,29 @@ import os
 import subprocess
 import sys
 import tempfile
-from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
-from flows.files import check_folder, write_bytes, write_records
+from flows.files import check_folder
+from flows.imported import Imported
 from flows.params import Params, load_params
 from flows.plan import announce
 from flows.project import Project, Results
 from flows.running.bench import pending_words
 from flows.running.runner import StageContext, make_item
-from flows.sections import SimulatorChoice, check_name
 from flows.stages import exports, stage_of, stages
-from flows.watch.tracking import planned, say
+from flows.watch.tracking import planned, say, warn
 from simulrag.errors import (
     CallsPending,
     CoverageFailed,
+    CoverageShort,
     EnvironmentFault,
-    InputError,
     SimulRAGError,
 )
-from simulrag.questions.published import check_domain, read_questions, sampled
 from simulrag.records import Record
 
 
@@ -64,9 +61,39 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
         if code and outcomes.only_pending():
             sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
-    if code == 0 and not targets:
+        short = [end for end in outcomes.errors() if end.error == CoverageShort.__name__]
+        enough = len(short) == len(outcomes.errors()) and (short or not code)
+        if short and enough and not targets:
+            _go_on(project, params, short)
+    if enough and not targets:
         show_table(project, params, project.results)
     return code
+
+
+def _go_on(project: Project, params: Params, short: Sequence[StageEnd]) -> None:
+    """Make what rests on stages that came short, and the report, from what came through.
+
+    Not by DVC: to it they have failed, so that the next run makes them again.
+    """
+    for end in short:
+        warn(f"going on with what came through: {end.text}")
+        name, _, item = end.stage.partition("@")
+        made = set(stage_of(name).makes)
+        for stage in stages():
+            if item in stage.items(params) and made.intersection(stage.reads):
+                _made_short(StageContext(stage, project, params.of(item), item, project.results))
+                made.update(stage.makes)
+    make_item(StageContext(stage_of("report"), project, params, "", project.results))
+
+
+def _made_short(context: StageContext) -> bool:
+    """Make an item, and tell whether it came short, which is said."""
+    try:
+        make_item(context)
+    except CoverageShort as error:
+        warn(f"{context.item}: {error}")
+        return True
+    return False
 
 
 def run_imported(project: Project, questions: Imported, out: Path) -> int:
@@ -80,12 +107,14 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
     params = questions.placed(project, given, place)
     plan = announce(project, given, questions, place)
     ended: dict[str, SimulRAGError] = {}
+    short = False
     with planned(plan.calls() if plan else {}):
         for domain in params.domains:
             try:
                 own = params.of(domain)
                 for name in questions.stages:
-                    make_item(StageContext(stage_of(name), project, own, domain, place))
+                    context = StageContext(stage_of(name), project, own, domain, place)
+                    short |= _made_short(context)
             except (CallsPending, CoverageFailed) as error:
                 sys.stderr.write(f"{domain}: {error}\n")
                 ended[domain] = error
@@ -93,7 +122,7 @@ def run_imported(project: Project, questions: Imported, out: Path) -> int:
         params = params.model_copy(update={"domains": whole})
         make_item(StageContext(stage_of("report"), project, params, "", place))
         show_table(project, params, place)
-    return max((error.exit_code for error in ended.values()), default=0)
+    return max((error.exit_code for error in ended.values()), default=int(short))
 
 
 def failed_stages(project: Project, params: Params) -> list[str]:
@@ -181,72 +210,6 @@ def show_table(project: Project, params: Params, place: Results, *, every: bool 
     if report.is_relative_to(project.root):
         report = report.relative_to(project.root)
     console.print(f"Report: {report}", highlight=False)
-
-
-@dataclass(frozen=True)
-class Imported:
-    """The files by domain, and of how many of each one's questions (``limit`` None: all).
-
-    ``stages``: what is done of each domain, in this order; the report is of all domains.
-    ``as_published``: by the paper's method, see ``MethodSettings.as_published``.
-    """
-
-    stages: ClassVar = ("answer", "label", "metrics")
-    files: Mapping[str, Path]
-    limit: int | None = None
-    seed: int = 0
-    as_published: bool = False
-
-    def sampled(self, most: int) -> tuple[Imported, dict[str, float]]:
-        """Take at most so many questions a domain: them, and how many times as many there are."""
-        found = {name: len(read_questions(file)) for name, file in self.files.items()}
-        asked = {name: min(count, self.limit or count) for name, count in found.items()}
-        times = {name: count / min(count, most) for name, count in asked.items() if count}
-        return replace(self, limit=min(most, self.limit or most)), times
-
-    def placed(self, project: Project, params: Params, place: Results) -> Params:
-        """Write the questions into ``place``; the parameters of a run over them alone.
-
-        Raises InputError for a file that holds no questions of its domain, or questions that
-        neither carry evidence nor are of a domain of ``params``; ArgumentError where some carry
-        none, or where no handbook describes the domain.
-        """
-        choices = dict(params.simulators)
-        for domain, file in self.files.items():
-            questions = read_questions(file)
-            check_domain(file, questions, domain)
-            write_records(place.benchmark(domain), sampled(questions, self.limit, self.seed))
-            if not any(question.evidence for question in questions):
-                params.simulator(domain)
-                continue
-            # The whole file: a sample's simulator would be another one.
-            if (content := file.read_bytes()).startswith(BOM_UTF8):  # replay reads JSON alone
-                write_bytes(file := place.imported(domain), content.removeprefix(BOM_UTF8))
-            settings: dict[str, JsonValue] = {"benchmark": str(file.resolve()), "domain": domain}
-            choices[domain] = SimulatorChoice(name="replay", settings=settings)
-        changed: dict[str, Any] = {"domains": list(self.files), "simulators": choices}
-        if self.as_published:
-            changed["answer"] = params.answer.as_published()
-        params = params.model_copy(update=changed)
-        for domain in self.files:
-            params.load_simulator(domain, project.root)
-        return params
-
-
-def imported(folder: Path, limit: int | None, seed: int, *, as_published: bool = False) -> Imported:
-    """Return the question files of a folder, ``DOMAIN.jsonl``.
-
-    Raises InputError where there is none.
-    """
-    files = {file.stem: file for file in sorted(folder.glob("*.jsonl"))}
-    if not files:
-        raise InputError(
-            f"{folder} is no folder with question files (DOMAIN.jsonl); `simulrag import-official` "
-            "writes them to data/imported"
-        )
-    for name in files:
-        check_name(name, f"rename {folder / name}.jsonl")
-    return Imported(files, limit, seed, as_published)
 
 
 OUTCOMES = "SIMULRAG_OUTCOMES"

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
 
+from flows.imported import Imported
 from flows.params import Params, load_params
 from flows.planned import Plan, TaskPlan, plan_text, total_lines
 from flows.project import Project, Results
@@ -35,10 +35,6 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.stage import Stage
-
-if TYPE_CHECKING:
-    from flows.pipeline import Imported
-
 
 SAMPLE = 50
 """Questions of each imported domain that a plan counts: so many take seconds."""

@@ -110,7 +110,7 @@ def total_lines(plan: Plan) -> Iterator[str]:
     if plan.sample is not None:
         yield f"counted: {plan.sample} questions of each domain, the others as these (--exact: all)"
     if any(task.calls for task in plan.tasks):
-        yield "estimates: without discounts for cached prompts; reasoning is assumed, not known"
+        yield "estimates: no discount for cached prompts, no lacking reply; reasoning is assumed"
 
 
 def _time_text(plan: Plan) -> str:

@@ -203,6 +203,12 @@ class Operations(ParamsSection):
         description="a stage fails below this share of successes; a warning follows if "
         "fewer than this share of the answers had evidence",
     )
+    report_from: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="from this share on `simulrag run` reports what came through all the same",
+    )
     prefect: Literal["auto", "off"] = Field(
         description="auto: show stages in Prefect if a server answers (`simulrag ui`); off: never"
     )

@@ -121,6 +121,10 @@ class CoverageFailed(SimulRAGError):  # noqa: N818 it says what failed, as the o
     """Too few of a stage's questions came through; the outs hold the reason of each."""
 
 
+class CoverageShort(CoverageFailed):
+    """Fewer came through than have to, and enough for a report (``operations.report_from``)."""
+
+
 class ProviderDown(SimulRAGError):  # noqa: N818 it is the provider's state, not a fault of ours
     """The model's provider has failed for every call: this ends the run, not one question."""
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-)
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Domain = str
 VerdictStatus = Literal["aligned", "contradicted", "indeterminate", "error"]
@@ -20,7 +15,9 @@ Centrality = Literal[
 ]
 FinalMethod = str
 """The id of a kind of final answer, see ``simulrag.method.recipes.final_kinds``."""
-RetrievalStatus = Literal["retrieved", "oracle", "by_question", "not_applicable", "failed"]
+RetrievalStatus = Literal[
+    "retrieved", "oracle", "by_question", "not_applicable", "refused", "failed"
+]
 AuditStatus = Literal["supported", "wrong", "open", "judgement"]
 Standing = Literal[
     "checked",
@@ -48,7 +45,7 @@ class Record(BaseModel):
 
 
 def since(default: Any) -> Any:
-    """Declare a field added since benchmarks were made, which keep their bytes.
+    """Declare a field added since files were made, which keep their bytes.
 
     It is written only where it is not its default.
     """
@@ -180,7 +177,8 @@ class Retrieval(Record):
 
     ``status``: "retrieved"; "oracle" (a benchmark's own evidence of the question); "by_question"
     (found by the question's words, no model asked); "not_applicable" (the model found no tool that
-    applies: the answer stays closed-book and unverified); "failed". ``looks``: how many runs there
+    applies: the answer stays closed-book and unverified); "refused" (it named none that there is,
+    or impossible arguments, in all attempts: the same); "failed". ``looks``: how many runs there
     were after each look that the model planned; runs that claims were found open for come after
     them. Empty where nothing was planned and nothing run further.
     """
@@ -325,7 +323,7 @@ class Answer(Record):
     until it is written. ``audit`` is what the grounded method found in the text that it began from.
     ``usage`` counts the calls used, whether paid for now or before, by task name. ``baselines``:
     final answers to compare with, SimulRAG's at the smaller budgets among them. ``failure`` None:
-    complete.
+    complete. ``failed_steps``: what only adds, and failed: the answer stands without it.
     """
 
     question_id: str
@@ -343,6 +341,7 @@ class Answer(Record):
     simulator_runs: int = 0
     baselines: tuple[FinalText, ...] = ()
     failure: Failure | None = None
+    failed_steps: tuple[Failure, ...] = since(())
 
     @property
     def text(self) -> str:

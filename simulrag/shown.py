@@ -144,15 +144,25 @@ def counted(statements: Sequence[Statement]) -> str:
 
 def unverified(answer: Answer, *, given: bool = False) -> str:
     """Say that no run stands behind an answer, or decides a text ``given``; else ""."""
+    reason = ""
+    if answer.retrieval is not None and answer.retrieval.status == "refused":
+        reason = "; ".join(answer.retrieval.problems)
     if given and not answer.evidence:
-        return "Nothing was run: no run would decide a claim of this text."
+        return f"Nothing was run: {reason or 'no run would decide a claim of this text'}."
     if given:
         decided = any(item.runs for item in answer.final.statements)
         return "" if decided else "The runs decide nothing that this text says."
     if answer.verified:
         return ""
-    why = "no claim was verified" if answer.evidence else "no tool applies and nothing was run"
-    return f"Unverified: {why}."
+    unasked = f"no call could be run: {reason}" if reason else "no tool applies and nothing was run"
+    return f"Unverified: {'no claim was verified' if answer.evidence else unasked}."
+
+
+def stands_without(answer: Answer) -> str:
+    """Name the steps that only add, and failed; else ""."""
+    failed = (f"{one.step.replace('_', ' ')} ({one.reason})" for one in answer.failed_steps)
+    words = "; ".join(failed)
+    return f"The answer stands without a step that failed: {words}." if words else ""
 
 
 def without_place(answer: Answer) -> list[Statement]:
@@ -244,6 +254,7 @@ def as_html(
         pieces=pieces(answer.text, statements),
         legend=legend(statements) if is_marked(answer) else [],
         unverified=unverified(answer, given=given),
+        stands_without=stands_without(answer),
         without_place=without_place(answer),
         left_out=left_out(answer),
         rows=[] if is_marked(answer) else claim_rows(answer),

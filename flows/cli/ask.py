@@ -52,6 +52,7 @@ from simulrag.shown import (
     pieces,
     readable,
     run_words,
+    stands_without,
     statement_words,
     unverified,
     without_place,
@@ -267,6 +268,7 @@ def answer_json(question: str, answer: Answer) -> dict[str, Any]:
         "answer": final.text,
         "method": final.line.method,
         "verified": answer.verified,
+        "failed_steps": [failure.model_dump() for failure in answer.failed_steps],
         "statements": [statement.model_dump(mode="json") for statement in final.statements],
         "claims": [
             {
@@ -297,7 +299,7 @@ def show_answer(
     console = Console(highlight=False)
     console.print()
     console.print(_marked(answer))
-    if words := unverified(answer, given=given):
+    for words in filter(None, (unverified(answer, given=given), stands_without(answer))):
         console.print(Text(f"\n{words}", style="yellow"))
     if is_marked(answer):
         _show_statements(console, answer)

@@ -13,8 +13,9 @@ import typer
 
 from flows.cli.main import code_of
 from flows.cli.output import Json, Limit, Seed, show
+from flows.imported import imported
 from flows.params import describe, open_project, unknown
-from flows.pipeline import imported, note, retry_failed, run_imported, run_pipeline, show_table
+from flows.pipeline import note, retry_failed, run_imported, run_pipeline, show_table
 from flows.plan import show_plan
 from flows.project import Results, find_project
 from flows.running.runner import execute

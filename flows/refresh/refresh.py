@@ -47,6 +47,7 @@ _OF_ERRORS: dict[str, Status] = {
     "BudgetSpent": "out_of_budget",
     "BudgetMissing": "out_of_budget",
     "CoverageFailed": "coverage_failed",
+    "CoverageShort": "coverage_failed",
 }
 SUBJECT = "Refresh"
 """A commit's subject is this word, the period with a colon, and the status."""

@@ -165,7 +165,7 @@
   function draw(data, focus) {
     const parts = [
       make("h3", "", data.id),
-      make("p", "small", `${data.domain} · scenario ${data.scenario} · ${data.calls} model calls`),
+      make("p", "small", `${data.domain} · scenario ${data.scenario} · ${data.calls} model calls for all ways to answer it`),
     ];
     if (data.failure) {
       parts.push(make("p", "warning", `Failed at ${data.failure.step}: ${data.failure.reason}`));

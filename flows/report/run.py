@@ -110,9 +110,12 @@ class DomainTable:
         return min(share, self.count("with_evidence") / questions)
 
     def little_checked(self, least: float) -> str:
-        """Warn where a smaller share of its answers was checked by evidence; else ""."""
-        with_evidence = self.count("with_evidence")
-        return little_checked(self.count("checked"), with_evidence, self.count("completed"), least)
+        """Warn where a smaller share was answered, or checked by evidence; else ""."""
+        with_evidence, completed = self.count("with_evidence"), self.count("completed")
+        words = little_checked(self.count("checked"), with_evidence, completed, least)
+        asked = self.count("questions")
+        lost = f"{asked - completed} of {asked} questions have no answer"
+        return "; ".join(filter(None, (lost if completed < least * asked else "", words)))
 
     def count(self, metric: str) -> int:
         """Return a whole number of the family ``coverage``, 0 where it is not there."""

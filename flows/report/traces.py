@@ -29,6 +29,7 @@ from simulrag.shown import (
     legend,
     pieces,
     readable,
+    stands_without,
 )
 
 
@@ -153,7 +154,8 @@ def _other(text: FinalText) -> dict[str, Any]:
 def _problems(answer: Answer) -> list[str]:
     """Tell what retrieval, and what came after the audit, did in vain; each once."""
     problems = answer.retrieval.problems if answer.retrieval else ()
-    return list(dict.fromkeys((*problems, *(answer.audit.problems if answer.audit else ()))))
+    audit = answer.audit.problems if answer.audit else ()
+    return list(filter(None, dict.fromkeys((stands_without(answer), *problems, *audit))))
 
 
 def _signs(final: FinalText) -> list[dict[str, str]]:

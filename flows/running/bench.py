@@ -150,6 +150,9 @@ def _say_troubles(gateway: Gateway) -> None:
         say(f"  attempts that the model's provider failed: {counts}")
     if gateway.thoughts:
         say(f"  replies that began with a thought aloud, which was cut: {gateway.thoughts}")
+    if lacking := gateway.batches[False]:
+        of = gateway.batches.total()
+        say(f"  {lacking} of {of} replies were completed: the claims they lacked were asked alone")
 
 
 def located(project: Project, settings: ModelSettings) -> ModelSettings:
@@ -252,10 +255,12 @@ def cost_rows(
     beside it those really asked in this run. Money is what all of the used ones would cost, in US
     dollars by the price table; empty for a model without a price. Tokens that nobody counted
     (replies from a file) are empty, and so is their price. Seconds are how long the calls of a task
-    took one by one, when this machine made them.
+    took one by one, when this machine made them. The calls that complete a reply are of its task.
     """
     free = is_local(gateway.settings.provider)
     used, made, seconds = gateway.usage, gateway.paid, gateway.seconds
+    if lacking := gateway.batches[False]:
+        counts = {**counts, "replies completed": (lacking, gateway.batches.total())}
     rows: list[dict[str, Cell]] = [
         {"what": what, **dict.fromkeys(COLUMNS), "count": f"{done} of {of}{_share(done, of)}"}
         for what, (done, of) in counts.items()

@@ -22,7 +22,7 @@ from flows.params import Params, load_params
 from flows.project import Project, Results
 from flows.sections import RoomSection
 from flows.watch.tracking import Tracker, planned_calls, say, shown, tracked
-from simulrag.errors import CallsPending, CoverageFailed
+from simulrag.errors import CallsPending, CoverageFailed, CoverageShort
 from simulrag.method.asking import together
 from simulrag.stage import Outcome, Role, Stage
 
@@ -237,8 +237,12 @@ def make_folders(stage: Stage, place: Results, item: str) -> None:
 
 
 def check_coverage(context: StageContext, outcome: Outcome) -> None:
-    """Raise CoverageFailed where fewer than ``min_coverage`` came through."""
-    done, total, least = outcome.done, outcome.total, context.params.operations.min_coverage
+    """Raise CoverageFailed where fewer than ``min_coverage`` came through.
+
+    CoverageShort where that is enough for a report.
+    """
+    operations, least = context.params.operations, context.params.operations.min_coverage
+    done, total = outcome.done, outcome.total
     if total == 0 or done / total >= least:
         return
     again = ""
@@ -246,7 +250,8 @@ def check_coverage(context: StageContext, outcome: Outcome) -> None:
         ours = context.place == context.project.results
         command = "`simulrag retry`" if ours else "the same command"
         again = f". Nothing paid for is lost: {command} makes the failed ones again"
-    raise CoverageFailed(
+    kind = CoverageShort if done / total >= operations.report_from else CoverageFailed
+    raise kind(
         f"{context.name}: {done} of {total} came through, below operations.min_coverage "
         f"{least:g}; {'; '.join(outcome.hints)}{again}"
     )

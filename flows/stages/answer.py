@@ -5,6 +5,7 @@ All questions are drafted, then the budgets are spent over them, then each is co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -64,11 +65,14 @@ async def _conclude(
 def stage_table(domain: str, answers: Sequence[Answer]) -> str:
     """Return the stage as Markdown: what came through, what did not and why."""
     answered = [answer for answer in answers if answer.failure is None]
+    failed = (step.step.replace("_", " ") for answer in answered for step in answer.failed_steps)
+    without = Counter(f"answered, but {step} failed" for step in failed)
     rows = [
         ("questions", len(answers)),
         ("answered", len(answered)),
         ("answered without evidence", sum(not answer.evidence for answer in answered)),
         ("answered without a verified claim", sum(not answer.verified for answer in answered)),
+        *without.items(),
         ("claims", sum(len(answer.claims) for answer in answers)),
         ("model calls used", sum(u.calls for answer in answers for u in answer.usage.values())),
         ("simulator runs used", sum(answer.simulator_runs for answer in answers)),
@@ -88,9 +92,10 @@ def failed(place: Results, domain: str) -> bool:
 
 
 def holds_failure(answer: Answer) -> bool:
-    """Tell of a failed question, a claim whose verification failed, or a failed text beside it."""
+    """Tell of a failed question, step or text beside it, or a claim whose verification failed."""
     return (
         answer.failure is not None
+        or bool(answer.failed_steps)
         or any(c.verdict is not None and c.verdict.status == "error" for c in answer.claims)
         or any(text.failure is not None for text in answer.baselines)
     )

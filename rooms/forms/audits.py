@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -19,9 +19,10 @@ from rooms.forms.records import (
     Rejection,
     Validity,
 )
+from simulrag.method.asking import ask_in_batches
 from simulrag.method.numbers import numbers
 from simulrag.models.base import Asker
-from simulrag.models.replies import Numbered, Reply, Text, in_order
+from simulrag.models.replies import Batch, Numbered, Text
 from simulrag.stand_in import RIGHT, Prompted
 from simulrag.task import Task
 
@@ -32,7 +33,7 @@ class OwnAnswer(Numbered):
     answer: Text
 
 
-class OwnAnswers(Reply):
+class OwnAnswers(Batch):
     """Reply to ``forms_own_answers``; each question's number has to be there exactly once."""
 
     answers: list[OwnAnswer]
@@ -50,7 +51,7 @@ class Reading(Numbered):
     probability: Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
-class Readings(Reply):
+class Readings(Batch):
     """Reply to ``forms_audit``; each question's number has to be there exactly once."""
 
     questions: list[Reading]
@@ -150,34 +151,27 @@ async def audited(
     if not questions:
         return []
     contexts = [context.text for context in questions[0].contexts]
-    count = len(questions)
+    texts = [shown(question) for question in questions]
+    choices = {shown(question) for question in questions if isinstance(question, ChoiceQuestion)}
 
-    def answered(reply: Any) -> None:
-        for question, own in zip(questions, in_order(reply.answers, count), strict=True):
-            letters = (*LETTERS, "none", "several")
-            if isinstance(question, ChoiceQuestion) and own.answer not in letters:
-                raise ValueError(f"question {own.index} has options: {', '.join(letters)}")
+    def of_each(task: Task, items: Sequence[object], **check: Any) -> Awaitable[list[Any]]:
+        size = len(questions)
+        return ask_in_batches(
+            task, items, ask, claims_per_call=size, named="questions", contexts=contexts, **check
+        )
 
-    def read(reply: Any) -> None:
-        in_order(reply.questions, count)
+    def answered(own: OwnAnswer, text: str) -> None:
+        letters = (*LETTERS, "none", "several")
+        if text in choices and own.answer not in letters:
+            raise ValueError(f"question {own.index} has options: {', '.join(letters)}")
 
-    reply = await ask.ask(
-        FORMS_OWN_ANSWERS,
-        check=answered,
-        contexts=contexts,
-        questions=[shown(question) for question in questions],
-    )
-    own = [item.answer for item in in_order(reply.parsed.answers, count)]
-    reply = await ask.ask(
-        FORMS_AUDIT,
-        check=read,
-        contexts=contexts,
-        questions=[
-            {"question": shown(question), "answer": told(question), "own": answer}
-            for question, answer in zip(questions, own, strict=True)
-        ],
-    )
-    readings: list[Reading] = in_order(reply.parsed.questions, count)
+    answers = await of_each(FORMS_OWN_ANSWERS, texts, check_each=answered)
+    own = [item.answer for item in answers]
+    told_all = [
+        {"question": text, "answer": told(question), "own": answer}
+        for text, question, answer in zip(texts, questions, own, strict=True)
+    ]
+    readings: list[Reading] = await of_each(FORMS_AUDIT, told_all)
     given = tuple(given)
     return [
         _with(question, answer, reading, structure(question, given))

@@ -17,7 +17,7 @@ from simulrag.method.asking import ask_in_batches, together
 from simulrag.method.claims import decompose_final
 from simulrag.method.verification import verify_claims
 from simulrag.models.base import Asker
-from simulrag.models.replies import Numbered, Reply, Text
+from simulrag.models.replies import Batch, Numbered, Reply, Text
 from simulrag.records import Evidence, VerdictStatus
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
@@ -32,7 +32,7 @@ class MarkedClaim(Numbered):
     magnitude: DetailMark
 
 
-class DetailMarks(Reply):
+class DetailMarks(Batch):
     """Reply to ``score_details``; each claim's number has to be there exactly once."""
 
     claims: list[MarkedClaim]

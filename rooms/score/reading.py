@@ -20,7 +20,7 @@ from simulators.json_schema import described
 from simulrag.method.asking import ask_in_batches
 from simulrag.method.numbers import EXACT, numbers
 from simulrag.models.base import Asker
-from simulrag.models.replies import Numbered, Reply, Text
+from simulrag.models.replies import Batch, Numbered, Text
 from simulrag.records import Evidence, Record, ToolCall
 from simulrag.task import Task
 
@@ -40,7 +40,7 @@ class ReadClaim(Numbered):
     class_word: Text | None
 
 
-class ReadClaims(Reply):
+class ReadClaims(Batch):
     """Reply to ``read_claims``; each claim's number has to be there exactly once."""
 
     claims: list[ReadClaim]
@@ -184,7 +184,7 @@ async def read_claims(
         claims,
         ask,
         claims_per_call=claims_per_call,
-        check_each=lambda reply: _check_listed(reply, runs),
+        check_each=lambda reply, _: _check_listed(reply, runs),
         question=question,
         runs=[run.model_dump() for run in runs],
     )

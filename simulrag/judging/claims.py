@@ -14,7 +14,7 @@ from simulrag.errors import ModelError
 from simulrag.method.asking import ask_in_batches, batches, together
 from simulrag.method.claims import decompose_final
 from simulrag.models.base import Asker
-from simulrag.models.replies import Numbered, Reply
+from simulrag.models.replies import Batch, Numbered, Reply
 from simulrag.records import (
     Answer,
     FinalClaims,
@@ -38,7 +38,7 @@ class NumberedJudgement(Judgement, Numbered):
     """One claim's part of a JudgementBatch."""
 
 
-class JudgementBatch(Reply):
+class JudgementBatch(Batch):
     """Reply to ``label_batch``; each claim's number has to be there exactly once."""
 
     claims: list[NumberedJudgement]

@@ -6,14 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from simulrag.errors import ReplyInvalid
 from simulrag.models.base import Asker
-from simulrag.models.replies import in_order
+from simulrag.models.replies import Batch, InvalidReply
 from simulrag.task import Task
 
 Result = TypeVar("Result")
 One = TypeVar("One")
 Two = TypeVar("Two")
 Item = TypeVar("Item")
+CheckEach = Callable[[Any, Any], None]
+AGAIN = 2
+"""How often what a reply lacks is asked for."""
 
 
 async def together(calls: Iterable[Awaitable[Result]]) -> list[Result]:
@@ -58,30 +62,64 @@ async def ask_of_each(
 
 async def ask_in_batches(
     task: Task,
-    claims: Sequence[str],
+    claims: Sequence[Any],
     ask: Asker,
     *,
     claims_per_call: int,
-    check_each: Callable[[Any], None] | None = None,
+    check_each: CheckEach | None = None,
+    named: str = "claims",
     **values: Any,
 ) -> list[Any]:
-    """Ask of each claim, in order, in as few calls as the size allows: each reply's ``claims``.
+    """Ask of each claim, in order, in as few calls as the size allows: what replies say of each.
 
-    ``values`` are what the task's prompt shows beside them. ``check_each`` raises ValueError where
-    the reply to a claim is impossible. Raises ModelError where a call has no valid reply.
+    The prompt shows a call's claims as ``named``, and ``values`` beside them. ``check_each`` raises
+    ValueError where what is said of a claim is impossible, given both. What a reply still lacks
+    after its repair is asked for alone: in half the size, then one by one. Raises ModelError where
+    one by itself has no valid reply.
     """
 
-    async def ask_batch(batch: Sequence[str]) -> list[Any]:
-        def check(reply: Any) -> None:
-            for item in in_order(reply.claims, len(batch)):
-                if check_each is not None:
-                    check_each(item)
+    async def whole(part: Sequence[Any], again: int) -> list[Any]:
+        def check(reply: Batch) -> None:
+            found, problem = _usable(reply, part, check_each)
+            if problem:
+                kept = type(reply).of(found.values()) if len(part) > 1 else None
+                raise InvalidReply(problem, kept)
 
-        completion = await ask.ask(task, check=check, claims=list(batch), **values)
-        return in_order(completion.parsed.claims, len(batch))
+        shown: dict[str, Any] = {named: list(part), **values}
+        try:
+            completion = await ask.ask(task, check=check, **shown)
+        except ReplyInvalid:
+            if len(part) > 1 or not again:
+                raise
+            return await whole(part, again - 1)
+        found, _ = _usable(completion.parsed, part, check_each)
+        left = [at for at in range(len(part)) if at not in found]
+        size = -(-len(part) // 2) if again == AGAIN else 1
+        rest = await all_of([part[at] for at in left], size, again - 1)
+        found |= zip(left, rest, strict=True)
+        return [found[at] for at in range(len(part))]
 
-    replies = await together(ask_batch(batch) for batch in batches(claims, claims_per_call))
-    return [item for reply in replies for item in reply]
+    async def all_of(items: Sequence[Any], size: int, again: int) -> list[Any]:
+        parts = await together(whole(part, again) for part in batches(items, size))
+        return [item for part in parts for item in part]
+
+    return await all_of(claims, claims_per_call, AGAIN)
+
+
+def _usable(
+    reply: Batch, claims: Sequence[Any], check_each: CheckEach | None
+) -> tuple[dict[int, Any], str]:
+    """Return what a reply says of each claim, as far as it can be, and what is wrong with it."""
+    found, problem = reply.by_claim(len(claims)), reply.problem(len(claims))
+    if check_each is None:
+        return found, problem
+    for at, item in list(found.items()):
+        try:
+            check_each(item, claims[at])
+        except ValueError as error:
+            problem = problem or str(error)
+            del found[at]
+    return found, problem
 
 
 def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

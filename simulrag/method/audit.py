@@ -12,7 +12,7 @@ from pydantic import StrictBool, StrictInt, StrictStr
 from simulators.base import Tool, render_handbook
 from simulrag.marks import Place, place_of, places_of, times_in
 from simulrag.models.base import Asker
-from simulrag.models.replies import Reply, Text
+from simulrag.models.replies import InvalidReply, Reply, Text
 from simulrag.records import Audit, AuditedClaim, Evidence, MissingPoint
 from simulrag.stand_in import MARK, OPEN, WRONG, Prompted, draw, sentence, sentences
 from simulrag.task import Task
@@ -82,12 +82,15 @@ async def audit_text(
 
     ``tools``: those that could be run further; the model is shown their tables. A reply that names
     runs which are not there, or none where it needs them, or what does not belong to a claim's
-    status, is asked for once more. Raises ModelError.
+    status, is asked for once more; what is so still is left aside, and told among the problems.
+    Raises ModelError where nothing is left.
     """
 
     def check(reply: AuditReply) -> None:
         if faults := list(_audit_faults(reply, len(evidence))):
-            raise ValueError("; ".join(faults))
+            faulty = [item for item, _ in faults]
+            kept = reply if any(claim not in faulty for claim in reply.claims) else None
+            raise InvalidReply("; ".join(fault for _, fault in faults), kept)
 
     completion = await ask.ask(
         AUDIT,
@@ -98,36 +101,43 @@ async def audit_text(
         answer=text,
     )
     reply: AuditReply = completion.parsed
+    faults = list(_audit_faults(reply, len(evidence)))
+    faulty = [item for item, _ in faults]
     return Audit(
         text=text,
-        claims=tuple(_claim(claim, runnable=bool(tools)) for claim in reply.claims),
+        claims=tuple(
+            _claim(claim, runnable=bool(tools)) for claim in reply.claims if claim not in faulty
+        ),
         missing=tuple(
             MissingPoint(text=_plain(point.text), runs=_indices(point.runs))
             for point in reply.missing
+            if point not in faulty
         ),
+        problems=tuple(f"left aside: {fault}" for _, fault in faults),
     )
 
 
-def _audit_faults(reply: AuditReply, runs: int) -> Iterator[str]:
+def _audit_faults(reply: AuditReply, runs: int) -> Iterator[tuple[Reply, str]]:
     """Say what cannot be, a sentence each, in words that a model can act on."""
     for number, claim in enumerate(reply.claims, start=1):
         name = f"claim {number} ({claim.status})"
-        yield from _wrong_runs(name, claim.runs, runs)
+        yield from ((claim, fault) for fault in _wrong_runs(name, claim.runs, runs))
         decided = claim.status in ("supported", "wrong")
         if decided and not claim.runs:
-            yield f"{name}: name the runs that decide it, or call it open"
+            yield claim, f"{name}: name the runs that decide it, or call it open"
         if not decided and claim.runs:
-            yield f"{name}: runs are for supported and wrong claims alone"
+            yield claim, f"{name}: runs are for supported and wrong claims alone"
         if claim.status == "wrong" and not claim.correction.strip():
-            yield f"{name}: give the correction"
+            yield claim, f"{name}: give the correction"
         if claim.status != "wrong" and claim.correction.strip():
-            yield f"{name}: a correction is for wrong claims alone"
+            yield claim, f"{name}: a correction is for wrong claims alone"
         if claim.status != "open" and claim.runnable:
-            yield f"{name}: runnable is for open claims alone"
+            yield claim, f"{name}: runnable is for open claims alone"
     for number, lacking in enumerate(reply.missing, start=1):
-        yield from _wrong_runs(f"missing {number}", lacking.runs, runs)
+        name = f"missing {number}"
+        yield from ((lacking, fault) for fault in _wrong_runs(name, lacking.runs, runs))
         if not lacking.runs:
-            yield f"missing {number}: name the runs that give it, or leave it out"
+            yield lacking, f"{name}: name the runs that give it, or leave it out"
 
 
 def _wrong_runs(name: str, named: Sequence[int], runs: int) -> Iterator[str]:

@@ -13,9 +13,9 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
-from simulrag.method.asking import together
+from simulrag.method.asking import ask_in_batches, together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Reply, Text
+from simulrag.models.replies import Batch, Reply, Text
 from simulrag.records import claim_hash
 from simulrag.stand_in import Prompted, sentences
 from simulrag.task import Task
@@ -154,10 +154,19 @@ async def _unite(first: Claims, second: Claims, ask: Asker) -> Claims:
     return tuple(merged)
 
 
-class Entailment(Reply):
+class Entailment(Batch):
     """Reply to ``entailment``: one boolean a claim, in order."""
 
     supported: list[StrictBool]
+
+    def by_claim(self, count: int) -> dict[int, bool]:
+        """See Batch: with another number of booleans it is open which claims they are of."""
+        return {} if self.problem(count) else dict(enumerate(self.supported))
+
+    def problem(self, count: int) -> str:
+        """See Batch."""
+        given = len(self.supported)
+        return "" if given == count else f"{given} booleans for {count} claims"
 
 
 def _none(prompted: Prompted) -> object:
@@ -188,11 +197,7 @@ async def _row(
     texts = [claim.text for claim, known in zip(claims, own, strict=True) if not known]
     if not texts:
         return own
-
-    def check(reply: Entailment) -> None:
-        if len(reply.supported) != len(texts):
-            raise ValueError(f"{len(reply.supported)} booleans for {len(texts)} claims")
-
-    completion = await ask.ask(ENTAILMENT, check=check, answer=answer, claims=texts)
-    replies = iter(completion.parsed.supported)
+    replies = iter(
+        await ask_in_batches(ENTAILMENT, texts, ask, claims_per_call=len(texts), answer=answer)
+    )
     return [known or next(replies) for known in own]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from simulrag.errors import InputError, ModelError, ReplyInvalid
+from simulrag.errors import InputError, ModelError
 from simulrag.marks import Place, place_of, places_of
 from simulrag.method import paper
 from simulrag.method.answering import closed_book_answers, from_evidence
@@ -49,6 +49,8 @@ from simulrag.records import (
 )
 
 LINE = AnswerVariant(method="grounded", samples=1)
+BESIDE = "beside: "
+"""Before the name of a failed step of what the answer is compared with."""
 FOUND: tuple[Standing, ...] = ("checked", "corrected", "added")
 """Standings of what runs stand behind."""
 
@@ -63,7 +65,8 @@ async def draft(question: Question, use: Backends, settings: MethodSettings) -> 
     with work.ending():
         await together([_written_and_audited(work, settings), _compared_draft(work, settings)])
         if "paper" in settings.beside and settings.verify == "all":
-            await verify(work, range(len(work.answer.claims)), settings)
+            with work.adding(BESIDE):
+                await verify(work, range(len(work.answer.claims)), settings)
     return work.answer
 
 
@@ -96,11 +99,12 @@ async def _text(work: QuestionState, ask: Asker) -> str:
 
 async def _compared_draft(work: QuestionState, settings: MethodSettings) -> None:
     """Gather what the methods beside it need of the question and of no evidence."""
-    if "paper" in settings.beside:
-        await paper.find_claims(work, settings)
-    elif "rag" in settings.beside:
-        with step("answer"):
-            work.note(closed_book=await closed_book_answers(work.text, work.ask, 1))
+    with work.adding(BESIDE):
+        if "paper" in settings.beside:
+            await paper.find_claims(work, settings)
+        elif "rag" in settings.beside:
+            with step("answer"):
+                work.note(closed_book=await closed_book_answers(work.text, work.ask, 1))
 
 
 def choose(drafts: Sequence[Answer], settings: MethodSettings) -> list[tuple[Selection, ...]]:
@@ -134,28 +138,20 @@ async def _concluded(work: QuestionState, settings: MethodSettings) -> None:
     if audit is None:
         return
     own = Counted(work.ask, final.usage)
-    audit = await _looked_again(work, audit, own, settings)
-    audit, mended = await mended_where_needed(work.text, audit, own)
-    note_statements(work, audit, mended)
+    with work.adding():
+        audit = await _looked_again(work, audit, own, settings)
+    note_statements(work, audit, await _mended(work, audit, own))
     usage = dict(sorted(own.usage.items()))
     work.note(final=work.answer.final.model_copy(update={"usage": usage}))
 
 
-async def mended_where_needed(
-    question: str, audit: Audit, ask: Asker
-) -> tuple[Audit, Mended | None]:
-    """Mend the text where something is wrong or missing; None where nothing is, or in vain.
-
-    What two replies could not mend is a problem of the audit, and the text stays.
-    """
-    if not (wrong_claims(audit) or audit.missing):
-        return audit, None
-    with step("mend"):
-        try:
-            return audit, await mend_text(question, audit, ask)
-        except ReplyInvalid as error:
-            problems = (*audit.problems, f"not mended: {error}")
-            return audit.model_copy(update={"problems": problems}), None
+async def _mended(work: QuestionState, audit: Audit, ask: Asker) -> Mended | None:
+    """Mend the text where something is wrong or missing; None where nothing is, or in vain."""
+    mended = None
+    if wrong_claims(audit) or audit.missing:
+        with work.adding(), step("mend"):
+            mended = await mend_text(work.text, audit, ask)
+    return mended
 
 
 def note_statements(work: QuestionState, audit: Audit, mended: Mended | None) -> None:
@@ -181,7 +177,7 @@ async def _looked_again(
         return audit
     texts = [audit.claims[at].claim for at in left]
     runs, seed = work.use.simulations, work.use.seed
-    with step("retrieve"):
+    with step("second_look"):
         looked = await second_look(
             work.text, texts, retrieval, ask, runs, seed=seed, most=settings.runs
         )
@@ -218,16 +214,18 @@ async def _beside(
     work: QuestionState, choices: Sequence[Selection], settings: MethodSettings
 ) -> None:
     """Write the answers to compare with, by the evidence that each of them would have."""
-    if not settings.beside:
-        return
     begun = work.answer
-    await verify_selected(work, choices, settings)
-    baselines = await paper.compared(work, choices, choices, settings)
-    if "rag" in settings.beside and begun.retrieval is not None and begun.retrieval.looks:
-        written = {task: used for task, used in begun.final.usage.items() if task == "input_rag"}
-        line = AnswerVariant(method="rag_looks", samples=1)
-        baselines = (*baselines, FinalText(line=line, text=begun.final.text, usage=written))
-    work.note(baselines=baselines)
+    if not settings.beside or any(one.step.startswith(BESIDE) for one in begun.failed_steps):
+        return
+    with work.adding(BESIDE):
+        await verify_selected(work, choices, settings)
+        baselines = await paper.compared(work, choices, choices, settings)
+        if "rag" in settings.beside and begun.retrieval is not None and begun.retrieval.looks:
+            usage = begun.final.usage
+            written = {task: used for task, used in usage.items() if task == "input_rag"}
+            line = AnswerVariant(method="rag_looks", samples=1)
+            baselines = (*baselines, FinalText(line=line, text=begun.final.text, usage=written))
+        work.note(baselines=baselines)
 
 
 @dataclass(frozen=True)
@@ -303,8 +301,9 @@ async def check_given(
     """Audit the text as an answer to the question, by runs made for it, and mark its statements.
 
     ``mend``: with what is wrong put right and what is missing added. A failure of the model or the
-    simulator is the answer's ``failure``, one of mending a problem of its audit. Where no run would
-    decide a claim, nothing is run: no audit, no statements. Raises InputError for a simulator
+    simulator is the answer's ``failure``, one of mending among its ``failed_steps``. Where no run
+    would decide a claim, or the model names none that can be made, nothing is run: no audit, no
+    statements. Raises InputError for a simulator
     without tools, CallsPending where calls wait for a batch.
     """
     simulator = use.simulations.simulator
@@ -316,10 +315,8 @@ async def check_given(
         retrieval = await _runs(work, text, settings)
         work.note(retrieval=retrieval, simulator_runs=len(retrieval.evidence))
         if retrieval.evidence:
-            audit, mended = await audited(work, text, work.ask), None
-            if mend:
-                audit, mended = await mended_where_needed(work.text, audit, work.ask)
-            note_statements(work, audit, mended)
+            audit = await audited(work, text, work.ask)
+            note_statements(work, audit, await _mended(work, audit, work.ask) if mend else None)
     return work.answer
 
 
@@ -341,6 +338,8 @@ async def _runs(work: QuestionState, text: str, settings: MethodSettings) -> Ret
         looked = await second_look(
             work.text, claims, nothing, work.ask, simulations, seed=seed, most=settings.runs
         )
+        if looked.status == "refused":
+            return looked
         if looked.problems and not looked.evidence:
             raise ModelError("; ".join(looked.problems))
     status = "retrieved" if looked.evidence else "not_applicable"

@@ -13,11 +13,11 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue, StrictBool
 
 from simulators.base import ArgumentError, Consulted, RunError, validate_call
-from simulrag.errors import ReplyInvalid
+from simulrag.errors import ModelError
 from simulrag.method.asking import together
 from simulrag.method.simulation import Simulations
 from simulrag.models.base import Asker
-from simulrag.models.replies import Reply, Text
+from simulrag.models.replies import InvalidReply, Reply, Text
 from simulrag.records import DOCUMENT_TOOL, Evidence, Retrieval, RetrievalStatus
 from simulrag.stand_in import Prompted, sentence
 from simulrag.task import Task
@@ -183,7 +183,7 @@ async def retrieve(
     if consulted.status == "failed" or {tool for tool, _ in asked} == set(simulator.tools):
         return consulted
     proposed = await looking.all_looks(consulted.evidence)
-    return consulted if proposed.status == "not_applicable" else proposed
+    return consulted if proposed.status in ("not_applicable", "refused") else proposed
 
 
 async def second_look(
@@ -198,8 +198,8 @@ async def second_look(
 ) -> Retrieval:
     """Add to the evidence the runs, ``most`` at most, that would decide claims it left open.
 
-    A reply of no valid call, and a run that fails, leave it as it was and are told among its
-    problems.
+    A call that is refused twice, and a run that fails, are told among its problems; without any
+    evidence the former makes it "refused". Raises ModelError.
     """
     simulator = simulations.simulator
     if not simulator.tools or simulator.oracle:
@@ -211,24 +211,22 @@ async def second_look(
             for call in reply.calls:
                 validate_call(simulator, call.tool, call.arguments)
         except ArgumentError as error:
-            raise ValueError(str(error)) from None
+            raise InvalidReply(str(error), reply) from None
 
-    try:
-        completion = await ask.ask(
-            SECOND_LOOK,
-            check=check,
-            handbook=simulator.handbook(),
-            question=question,
-            problems=[],
-            evidence=[run.text for run in first.evidence],
-            claims=list(claims),
-            most=most,
-        )
-    except ReplyInvalid as error:
-        return first.model_copy(update={"problems": (*first.problems, str(error))})
-    made, problems = await _run_all(completion.parsed.calls, simulations, seed)
+    completion = await ask.ask(
+        SECOND_LOOK,
+        check=check,
+        handbook=simulator.handbook(),
+        question=question,
+        problems=[],
+        evidence=[run.text for run in first.evidence],
+        claims=list(claims),
+        most=most,
+    )
+    made, problems, ran = await _run_all(completion.parsed.calls, simulations, seed)
     evidence, all_problems = _with(list(first.evidence), made), (*first.problems, *problems)
-    return first.model_copy(update={"evidence": tuple(evidence), "problems": all_problems})
+    update = {"evidence": tuple(evidence), "problems": all_problems}
+    return first.model_copy(update=update | ({} if evidence or ran else {"status": "refused"}))
 
 
 async def _looked_up(
@@ -247,12 +245,13 @@ async def _looked_up(
 
 @dataclass(frozen=True)
 class _Look:
-    """What one look came to. ``proposed``: calls that no problem was left with."""
+    """What one look came to. ``proposed``: there were calls; ``refused``: none could be made."""
 
     evidence: Sequence[Evidence]
     attempts: int
     problems: tuple[str, ...]
     proposed: bool
+    refused: bool
     more: bool
 
 
@@ -275,7 +274,8 @@ class _Looking:
         looks = self.planning.looks if self.planning else self.max_attempts if searched else 1
         look = await self._look(PLAN if planned else TOOL_CALLS, self.max_attempts)
         if look.problems and not (searched and look.evidence):
-            return Retrieval(status="failed", attempts=look.attempts, problems=look.problems)
+            status: RetrievalStatus = "refused" if look.refused else "failed"
+            return Retrieval(status=status, attempts=look.attempts, problems=look.problems)
         if not look.proposed and not look.evidence:
             return Retrieval(status="not_applicable", attempts=look.attempts)
         evidence = _with(list(before), look.evidence)
@@ -284,7 +284,7 @@ class _Looking:
             left = self.max_attempts if planned else self.max_attempts - attempts
             try:
                 look = await self._look(MORE_CALLS, left, evidence)
-            except ReplyInvalid as error:
+            except ModelError as error:
                 attempts, problems = attempts + 1, (*problems, str(error))
                 break
             attempts, problems = attempts + look.attempts, (*problems, *look.problems)
@@ -306,6 +306,7 @@ class _Looking:
         problems: list[str] = []
         shown: list[list[str]] = []
         evidence: list[Evidence] = []
+        refused = True
         while len(shown) < most:
             completion = await self.ask.ask(
                 task,
@@ -323,12 +324,12 @@ class _Looking:
             for call in completion.parsed.calls:
                 if call not in calls:
                     calls.append(call)
-            made, problems = await _run_all(calls, self.simulations, self.seed)
-            evidence = _with(evidence, made)
+            made, problems, ran = await _run_all(calls, self.simulations, self.seed)
+            evidence, refused = _with(evidence, made), refused and not ran
             if not problems:
                 break
         more = getattr(completion.parsed, "more", False)
-        return _Look(evidence, len(shown), tuple(problems), bool(calls), more)
+        return _Look(evidence, len(shown), tuple(problems), bool(calls), refused, more)
 
 
 def _with(known: list[Evidence], new: Sequence[Evidence]) -> list[Evidence]:
@@ -344,20 +345,22 @@ def _within(calls: Sequence[ProposedCall], most: int) -> None:
 
 async def _run_all(
     calls: list[ProposedCall], simulations: Simulations, seed: int
-) -> tuple[list[Evidence], list[str]]:
-    """Run the calls: their evidence and what went wrong; where a call is refused none is run."""
+) -> tuple[list[Evidence], list[str], bool]:
+    """Run the calls: their evidence, what went wrong, and whether they were possible calls.
+
+    Where one is refused none is run.
+    """
     problems: list[str] = []
     for call in calls:
         try:
             validate_call(simulations.simulator, call.tool, call.arguments)
         except ArgumentError as error:
             problems.append(str(error))
-    if problems:
-        return [], problems
     evidence: list[Evidence] = []
-    for call in calls:
+    ran = not problems
+    for call in calls if ran else ():
         try:
             evidence.append(await simulations.run(call.tool, call.arguments, seed))
         except (ArgumentError, RunError) as error:
             problems.append(str(error))
-    return evidence, problems
+    return evidence, problems, ran

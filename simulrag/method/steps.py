@@ -80,6 +80,18 @@ class QuestionState:
             self.note(failure=error.failure)
         self.note(usage=dict(sorted(self.ask.usage.items())))
 
+    @contextmanager
+    def adding(self, to: str = "") -> Iterator[None]:
+        """Note a failure of steps that only add to the answer: it stands without them.
+
+        ``to``: a name that stands before the step's.
+        """
+        try:
+            yield
+        except StepFailed as error:
+            failed = Failure(step=f"{to}{error.failure.step}", reason=error.failure.reason)
+            self.note(failed_steps=(*self.answer.failed_steps, failed))
+
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
@@ -102,8 +114,12 @@ async def retrieve_evidence(work: QuestionState, settings: MethodSettings, looks
             planning=Planning(settings.runs, looks),
         )
     work.note(retrieval=retrieval, simulator_runs=len(retrieval.evidence))
+    reason = "; ".join(retrieval.problems)
     if retrieval.status == "failed":
-        raise StepFailed(Failure(step="retrieve", reason="; ".join(retrieval.problems)))
+        raise StepFailed(Failure(step="retrieve", reason=reason))
+    if reason and retrieval.evidence:
+        with work.adding():
+            raise StepFailed(Failure(step="more_calls", reason=reason))
 
 
 async def sample(work: QuestionState, settings: MethodSettings) -> list[tuple[str, ...]]:
@@ -148,15 +164,16 @@ async def boundary(work: QuestionState, merged: Claims, settings: MethodSettings
 
 async def stated(work: QuestionState, merged: Claims, settings: MethodSettings) -> list[float]:
     """Ask for the confidence that the model states, for a baseline, where settings say so."""
-    if not settings.verbalized:
-        return []
-    with step("verbalize"):
-        return await verbalized_confidences(
-            work.text,
-            [claim.text for claim in merged],
-            work.ask,
-            claims_per_call=settings.claims_per_call.verbalized,
-        )
+    probabilities: list[float] = []
+    if settings.verbalized:
+        with work.adding(), step("verbalize"):
+            probabilities = await verbalized_confidences(
+                work.text,
+                [claim.text for claim in merged],
+                work.ask,
+                claims_per_call=settings.claims_per_call.verbalized,
+            )
+    return probabilities
 
 
 def scored(

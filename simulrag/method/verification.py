@@ -15,7 +15,7 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr
 from simulrag.errors import ModelError
 from simulrag.method.asking import ask_in_batches, ask_of_each, together
 from simulrag.models.base import Asker
-from simulrag.models.replies import Numbered, Reply
+from simulrag.models.replies import Batch, Numbered, Reply
 from simulrag.records import Verdict, claim_hash
 from simulrag.stand_in import OPEN, RIGHT, Prompted, draw, finding, sentence
 from simulrag.task import Task
@@ -31,7 +31,7 @@ class NumberedBoundary(Boundary, Numbered):
     """One claim's part of a BoundaryBatch."""
 
 
-class BoundaryBatch(Reply):
+class BoundaryBatch(Batch):
     """Reply to ``boundary_batch``; each claim's number has to be there exactly once."""
 
     claims: list[NumberedBoundary]
@@ -47,7 +47,7 @@ class NumberedProbability(Verbalized, Numbered):
     """One claim's part of a VerbalizedBatch."""
 
 
-class VerbalizedBatch(Reply):
+class VerbalizedBatch(Batch):
     """Reply to ``verbalized_batch``; each claim's number has to be there exactly once."""
 
     claims: list[NumberedProbability]
@@ -131,7 +131,7 @@ class NumberedVerification(Verification, Numbered):
     """One claim's part of a VerificationBatch."""
 
 
-class VerificationBatch(Reply):
+class VerificationBatch(Batch):
     """Reply to ``verify_batch``; each claim's number has to be there exactly once."""
 
     claims: list[NumberedVerification]
@@ -168,8 +168,8 @@ async def verify_claims(
 
     A verdict depends on the claim and the context, not on who selected it; the question is shown
     because its thresholds decide classes. By itself, a call that failed is that claim's error,
-    never an aligned or contradicted one. In a batch it fails them all, which would pass a question
-    as complete that hardly is, so it is raised (ModelError) and the question fails.
+    never an aligned or contradicted one. In a batch it would fail them all, and pass a question as
+    complete that hardly is, so it is raised (ModelError) and the question fails.
     """
     if claims_per_call == 1:
         return await together(_verify(question, text, context, ask) for text in claims)

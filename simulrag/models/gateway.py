@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +24,7 @@ from simulrag.models.base import (
 from simulrag.models.live import LiveReplies, Replies
 from simulrag.models.prompts import Prompts
 from simulrag.models.providers.base import REPLY_MB, Provider
-from simulrag.models.replies import InvalidReply, valid_reply, without_thought
+from simulrag.models.replies import Batch, InvalidReply, Reply, valid_reply, without_thought
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Usage
 from simulrag.task import Task
@@ -50,6 +50,7 @@ class GatewayCounts(NamedTuple):
     failures: dict[str, int]
     seconds: dict[str, float]
     thoughts: int
+    batches: Counter[bool]
 
 
 class Gateway:
@@ -62,7 +63,8 @@ class Gateway:
     this process really asked the provider for, replies that could not be used included.
     ``seconds`` sums by task how long the provider took for those completions when this machine made
     them, repeated attempts included; calls that came from an export or a batch count none.
-    ``thoughts`` counts the replies from which a thought aloud was cut.
+    ``thoughts`` counts the replies from which a thought aloud was cut; ``batches`` those to several
+    claims by whether they were whole: what the others lacked is asked for alone.
     ``budget`` None: calls cost nothing. ``wrap`` puts around the provider what may answer its
     calls, or keep them. With ``settings.replay`` no call is made at all. One gateway belongs to one
     event loop.
@@ -89,6 +91,7 @@ class Gateway:
         self.settings = settings
         self.usage: dict[str, Usage] = {}
         self.thoughts = 0
+        self.batches: Counter[bool] = Counter()
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._cache = cache
         self._prompts = prompts
@@ -150,7 +153,9 @@ class Gateway:
         """Return a validated reply, from the cache or from the provider.
 
         An invalid reply goes back to the model once with what is wrong. Only a valid reply is
-        stored, under the key of the first request, with the usage of both attempts.
+        stored, under the key of the first request, with the usage of both attempts. Of two invalid
+        ones that is stored, and parsed, which ``check`` keeps (``InvalidReply.kept``): who asks
+        finds in it what is there. A batch loses no paid item so, and a replay goes the same way.
 
         Raises ModelError (ReplyInvalid after two invalid replies, else the provider's),
         ProviderDown once the provider has failed for all, NotStored where calls are only replayed,
@@ -168,12 +173,14 @@ class Gateway:
         stored = answer.call
         try:
             reply, first_tokens = read_response(request, stored.response)
-            text, parsed = valid_reply(request, reply)
+            text, parsed, whole = _in_part(request, reply)
         except InvalidReply as error:
             raise CacheError(
                 f"the stored reply to '{request.task}' with key {stored.key} does not validate "
                 f"({error}); run in mode 'refresh' to call again"
             ) from None
+        if isinstance(parsed, Batch):
+            self.batches[whole] += 1
         usage = Usage.model_validate(stored.usage)
         add_usage(self.usage, request.task, usage)
         self.seconds[request.task] += stored.latency_s
@@ -193,8 +200,9 @@ class Gateway:
     @property
     def counts(self) -> GatewayCounts:
         """What was counted so far."""
+        seconds = dict(self.seconds)
         return GatewayCounts(
-            self.usage, self.paid, self.failures, dict(self.seconds), self.thoughts
+            self.usage, self.paid, self.failures, seconds, self.thoughts, self.batches
         )
 
     def adopt(self, counts: GatewayCounts) -> None:
@@ -206,6 +214,7 @@ class Gateway:
             self.seconds[task] += took
         self._live.failed.update(counts.failures)
         self.thoughts += counts.thoughts
+        self.batches.update(counts.batches)
 
     async def close(self) -> None:
         """Free the provider's connections. The cache is its owner's to close."""
@@ -216,6 +225,8 @@ class Gateway:
         messages = request.messages
         replies: list[ProviderReply] = []
         problems: list[str] = []
+        kept: list[Reply] = []
+        text = ""
         for _ in range(_ATTEMPTS):
             reply = await self._replies.reply(request, messages)
             replies.append(reply)
@@ -224,24 +235,29 @@ class Gateway:
                 self.thoughts += without_thought(reply.text) != reply.text
             except InvalidReply as error:
                 problems.append(encodable(str(error)))
+                kept += [] if error.kept is None else [error.kept]
                 bad_reply = self._prompts.as_data(reply.text)
                 messages = self._repair(request.messages, bad_reply, problems[-1])
-                continue
-            self._replies.bill(request)
-            services = {reply.service for reply in replies}
-            return CallResult(
-                response=response_of(request, text, reply.first_tokens),
-                usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
-                model_version=reply.model_version,
-                context=reply.context,
-                service=services.pop() if len(services) == 1 else "",
-                latency_s=sum(reply.seconds for reply in replies),
-            )
+            else:
+                break
         self._replies.bill(request)
-        self._replies.forget(request)
-        raise ReplyInvalid(
-            f"'{request.task}' got two replies that cannot be used from {self._live.named}: first "
-            f"{problems[0]}; then {problems[1]}"
+        if len(problems) == _ATTEMPTS:
+            if not kept:
+                self._replies.forget(request)
+                raise ReplyInvalid(
+                    f"'{request.task}' got two replies that cannot be used from "
+                    f"{self._live.named}: first {problems[0]}; then {problems[1]}"
+                )
+            fullest = max(reversed(kept), key=lambda r: len(r.items) if isinstance(r, Batch) else 0)
+            text = fullest.model_dump_json()
+        services = {reply.service for reply in replies}
+        return CallResult(
+            response=response_of(request, text, reply.first_tokens),
+            usage=sum((reply.usage for reply in replies), Usage()).model_dump(),
+            model_version=reply.model_version,
+            context=reply.context,
+            service=services.pop() if len(services) == 1 else "",
+            latency_s=sum(reply.seconds for reply in replies),
         )
 
     def _repair(
@@ -265,6 +281,16 @@ class Gateway:
             f"the call '{task}' of {self._live.named} is not stored and calls are only replayed. "
             f"{why} {WAYS_ON}"
         )
+
+
+def _in_part(request: Request, reply: JsonValue) -> tuple[str, Any, bool]:
+    """Return a stored reply, parsed, and whether it is whole; else it is to be what was kept."""
+    try:
+        return *valid_reply(request, reply), True
+    except InvalidReply as error:
+        if error.kept is None or error.kept.model_dump_json() != reply:
+            raise
+        return str(reply), error.kept, False
 
 
 def response_of(request: Request, text: str, tokens: FirstTokens) -> JsonValue:

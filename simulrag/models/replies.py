@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, StrictStr, ValidationError
 
@@ -39,38 +40,57 @@ class Numbered(Reply):
     index: StrictInt
 
 
-NumberedT = TypeVar("NumberedT", bound=Numbered)
+class Batch(Reply):
+    """Reply to several claims: its one field lists what it says of each."""
 
+    @classmethod
+    def of(cls, items: Iterable[Any]) -> Self:
+        """Make a reply of these items."""
+        (field,) = cls.model_fields
+        return cls(**{field: list(items)})
 
-def in_order(items: Sequence[NumberedT], count: int) -> list[NumberedT]:
-    """Sort a reply's items by the claim that they speak of: ``count`` claims, numbered from 0.
+    @property
+    def items(self) -> list[Any]:
+        """What its field lists."""
+        (field,) = type(self).model_fields
+        listed: list[Any] = getattr(self, field)
+        return listed
 
-    Raises ValueError, in words that a model can act on, unless each number stands there exactly
-    once: with one missing or doubled, it is open which claims the others were meant for.
-    """
-    if problems := misnumbered((item.index for item in items), count):
-        raise ValueError(
-            f"give each claim's index, 0 to {count - 1}, exactly once; {'; '.join(problems)}"
-        )
-    return sorted(items, key=lambda item: item.index)
+    def by_claim(self, count: int) -> dict[int, Any]:
+        """Map each of ``count`` claims, numbered from 0, to what is said of it, as far as it is.
 
+        With a number doubled or unknown it is open which claims the others were meant for: {}.
+        """
+        said = {item.index: item for item in self.items}
+        known = len(said) == len(self.items) and all(0 <= number < count for number in said)
+        return dict(sorted(said.items())) if known else {}
 
-def misnumbered(numbers: Iterable[int], count: int) -> list[str]:
-    """Say what is wrong with numbers that should be 0 to ``count`` - 1, each once; nothing: []."""
-    times = Counter(numbers)
-    problems = {
-        "missing": [number for number in range(count) if number not in times],
-        "repeated": sorted(number for number, often in times.items() if often > 1),
-        "unknown": sorted(number for number in times if not 0 <= number < count),
-    }
-    return [f"{name}: {', '.join(map(str, which))}" for name, which in problems.items() if which]
+    def problem(self, count: int) -> str:
+        """Say in words that a model can act on why not each claim has its item; "" if it has."""
+        times = Counter(item.index for item in self.items)
+        wrong = {
+            "missing": [number for number in range(count) if number not in times],
+            "repeated": sorted(number for number, often in times.items() if often > 1),
+            "unknown": sorted(number for number in times if not 0 <= number < count),
+        }
+        named = [f"{name}: {', '.join(map(str, which))}" for name, which in wrong.items() if which]
+        said = f"give each claim's index, 0 to {count - 1}, exactly once; {'; '.join(named)}"
+        return said if named else ""
 
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 
 class InvalidReply(ValueError):  # noqa: N818 a finding about the reply, not a fault of ours
-    """The reply does not fit; the text says why, in words that a model can act on."""
+    """The reply does not fit; the text says why, in words that a model can act on.
+
+    ``kept``: the reply with what of it can be used; None where its step can use nothing less than a
+    whole one.
+    """
+
+    def __init__(self, problem: str, kept: Reply | None = None) -> None:
+        super().__init__(problem)
+        self.kept = kept
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -168,18 +188,46 @@ def parse_reply(text: str, schema: type[ReplyT]) -> ReplyT:
 def valid_reply(request: Request, text: JsonValue) -> tuple[str, Any]:
     """Return a reply's text and its parsed form, which passed the request's own check.
 
-    Raises InvalidReply.
+    Raises InvalidReply, with what can be kept where ``check`` keeps something.
     """
     if not isinstance(text, str):
         raise InvalidReply("the reply is no text")
-    text = plain_text(without_thought(text))
-    parsed = None if request.schema is None else parse_reply(text, request.schema)
+    try:
+        text = plain_text(without_thought(text))
+        parsed = None if request.schema is None else parse_reply(text, request.schema)
+    except InvalidReply as error:
+        raise InvalidReply(str(error), _kept_of(request, text)) from None
     if request.check is not None:
         try:
             request.check(text if parsed is None else parsed)
         except ValueError as error:
-            raise InvalidReply(str(error)) from None
+            raise InvalidReply(str(error), getattr(error, "kept", None)) from None
     return text, parsed
+
+
+def _kept_of(request: Request, text: str) -> Reply | None:
+    """Keep those items of a malformed batch that are well formed, as its check keeps them."""
+    schema = request.schema
+    if request.check is None or schema is None or not issubclass(schema, Batch):
+        return None
+    (field,) = schema.model_fields
+    listed: Any = None
+    with suppress(InvalidReply):
+        listed = json.loads(find_object(text)).get(field)
+    listed = listed if isinstance(listed, list) else []
+    items: list[Any] = []
+    for item in listed:
+        with suppress(ValidationError):
+            items += schema.model_validate_json(json.dumps({field: [item]}), strict=True).items
+    if len(items) < len(listed) and not all(isinstance(item, Numbered) for item in items):
+        items = []  # without numbers each stands for its place
+    try:
+        reply = schema.of(items)
+        request.check(reply)
+    except ValueError as error:
+        kept: Reply | None = getattr(error, "kept", None)
+        return kept
+    return reply
 
 
 def _problems(error: ValidationError) -> str:

@@ -75,7 +75,9 @@ class ScriptedModel(Provider):
             if check is not None:
                 check(reply if parsed is None else parsed)
         except ValueError as error:
-            raise ReplyInvalid(f"'{task.name}': {error}") from None
+            parsed = getattr(error, "kept", None)
+            if parsed is None:
+                raise ReplyInvalid(f"'{task.name}': {error}") from None
         return Completion(_text(reply), parsed, self.usage, "scripted-1", cached=False)
 
     async def call(

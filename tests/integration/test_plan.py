@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from flows.imported import imported
 from flows.params import load_params
-from flows.pipeline import imported
 from flows.plan import announce, make_plan
 from flows.planned import Plan, TaskPlan, plan_text
 from flows.project import Project, Results

@@ -330,8 +330,8 @@ def _relied_on(own: Sequence[DomainTable]) -> Iterator[str]:
         *most, last = sorted(marks, key=PRINCIPAL.index)
         told = f"{', '.join(most)} or {last}" if most else last
         yield (
-            f"Of the statements that the answer marks {told}, {true:.0f} of {decided} are "
-            f"true. The reference cannot decide {undecided:.0f} of all {total:.0f} statements. "
+            f"Of the statements that the answer marks {told} the reference decides {decided}: "
+            f"{true:.0f} are true. It cannot decide {undecided:.0f} of all {total:.0f} statements. "
             "RAG marks nothing: its reader trusts all or none."
         )
 

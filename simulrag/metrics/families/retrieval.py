@@ -127,7 +127,7 @@ def _measure(
         values = {
             "tool": same_tools,
             "call": exact,
-            "failed": retrieval.status == "failed",
+            "failed": retrieval.status in ("failed", "refused"),
             "not_applicable": retrieval.status == "not_applicable",
             "second_attempt": retrieval.attempts > 1,
         }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 from pydantic import ValidationError
 
@@ -117,8 +119,21 @@ async def test_what_a_model_reads(said: dict[str, object], own: str, kinds: list
 async def test_a_reader_answers_options_by_a_letter_and_each_question_once() -> None:
     for reply in ([{"index": 0, "answer": "c or d"}], [], [{"index": 1, "answer": "a"}]):
         with pytest.raises(ReplyInvalid):
-            await audited(ScriptedModel({"answers": reply}), [choice()])
+            await audited(ScriptedModel(*[{"answers": reply}] * 3), [choice()])
     assert await audited(ScriptedModel(), []) == []
+
+
+async def test_a_question_that_a_reply_left_out_is_asked_about_alone() -> None:
+    both = [choice(), cloze()]
+    model = ScriptedModel(
+        {"answers": [{"index": 1, "answer": "x"}]},
+        {"answers": [{"index": 0, "answer": "none"}]},
+        {"questions": [reading()]},
+        {"questions": [reading()]},
+    )
+    found = await audited(model, both)
+    assert [len(cast("list[Any]", one["questions"])) for one in model.asked] == [2, 1, 2, 1]
+    assert [len(one.valid.rejections) > 0 for one in found] == [True, False]
 
 
 def test_questions_of_all_forms_are_read_by_their_form() -> None:

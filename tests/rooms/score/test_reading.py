@@ -115,9 +115,13 @@ async def test_nothing_is_asked_without_claims() -> None:
 )
 async def test_what_is_not_in_the_list_is_refused(said: dict[str, object], problem: str) -> None:
     with pytest.raises(ReplyInvalid, match=problem):
-        await read_claims("Q?", ["C."], RUNS, ScriptedModel({"claims": [read(0, **said)]}))
+        await read_claims("Q?", ["C."], RUNS, ScriptedModel(*[{"claims": [read(0, **said)]}] * 3))
 
 
-async def test_a_claim_that_was_left_out_is_refused() -> None:
-    with pytest.raises(ReplyInvalid, match="missing: 1"):
-        await read_claims("Q?", ["C.", "D."], RUNS, ScriptedModel({"claims": [read(0)]}))
+async def test_a_claim_left_out_or_read_as_what_is_not_there_is_asked_for_alone() -> None:
+    bad = read(1, output="speed", run=1)
+    for first in ([read(0)], [read(0), bad]):
+        ask = ScriptedModel({"claims": first}, {"claims": [read(0, kind="reason")]})
+        readings = await read_claims("Q?", ["C.", "D."], RUNS, ask)
+        assert [one.kind for one in readings] == ["other", "reason"]
+        assert [one["claims"] for one in ask.asked] == [["C.", "D."], ["D."]]

@@ -12,10 +12,12 @@ from simulrag.records import (
     Answer,
     AnswerVariant,
     Claim,
+    Failure,
     FinalText,
     MissingPoint,
     Verdict,
 )
+from simulrag.shown import as_html
 from tests.unit.report.made import every_standing, grounded_answer
 
 LINE = AnswerVariant(method="simulrag", samples=2, budget_percent=100)
@@ -93,6 +95,25 @@ def test_what_a_grounded_answer_lacks_and_what_went_wrong_are_told(
         "  1. The queue is 40 vehicles. (run 1)"
     )
     assert "Problem: the mended text lost a quote" in lines
+
+
+def test_an_answer_says_which_steps_it_stands_without(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    failed = (
+        Failure(step="second_look", reason="no reply"),
+        Failure(step="beside: score", reason="cut off"),
+    )
+    answer = grounded_answer("It rises.", []).model_copy(update={"failed_steps": failed})
+    words = (
+        "The answer stands without a step that failed: second look (no reply); "
+        "beside: score (cut off)."
+    )
+    show_answer("How?", answer, "answered now", "closeness")
+    assert words in capsys.readouterr().out.splitlines()
+    assert answer_json("How?", answer)["failed_steps"] == [one.model_dump() for one in failed]
+    assert words in as_html(answer, "")
 
 
 def test_a_grounded_answer_without_evidence_says_that_nothing_was_run(

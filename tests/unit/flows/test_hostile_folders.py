@@ -11,8 +11,8 @@ import pytest
 
 from flows.cli.sources import import_official
 from flows.files import read_records
+from flows.imported import imported
 from flows.params import load_params
-from flows.pipeline import imported
 from flows.project import Project, Results
 from simulators.library.builder import build_corpus
 from simulators.library.builder.pages import read_pages

@@ -10,11 +10,12 @@ from flows.params import load_params
 from flows.project import Project
 from flows.running.runner import StageContext, check_coverage
 from flows.stages.answer import holds_failure
+from flows.stages.answer import stage_table as answer_table
 from flows.stages.benchmark import STAGE, _shortened, hints, stage_table
 from flows.watch.tracking import Tracker
-from simulrag.errors import CoverageFailed, ReplyInvalid
+from simulrag.errors import CoverageFailed, CoverageShort, ReplyInvalid
 from simulrag.questions.generation import BenchmarkSummary
-from simulrag.records import Answer, AnswerVariant, FinalText
+from simulrag.records import Answer, AnswerVariant, Failure, FinalText
 from simulrag.stage import Outcome
 from tests.making import answer, claim, failed
 from tests.recorded import ROOT
@@ -43,6 +44,35 @@ def said(made: BenchmarkSummary) -> str:
             StageContext(STAGE, project, params, "urban", project.results, Tracker()), outcome
         )
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("done", "report_from", "error"),
+    [
+        (20, 0.5, None),
+        (19, 0.5, None),
+        (18, 0.5, CoverageShort),
+        (10, 0.5, CoverageShort),
+        (9, 0.5, CoverageFailed),
+        (0, 0.0, CoverageShort),
+        (18, 1.0, CoverageFailed),
+    ],
+)
+def test_a_stage_that_comes_short_may_be_enough_for_a_report(
+    done: int, report_from: float, error: type[CoverageFailed] | None
+) -> None:
+    project = Project(ROOT)
+    limits = {"min_coverage": 0.95, "report_from": report_from}
+    params = load_params(project.params).with_operations(**limits)
+    context = StageContext(STAGE, project, params, "urban", project.results)
+    outcome = Outcome("", {}, done, 20, ("why",))
+    if error is None:
+        check_coverage(context, outcome)
+        return
+    with pytest.raises(CoverageFailed, match=f"{done} of 20 came through.*why") as caught:
+        check_coverage(context, outcome)
+    assert type(caught.value) is error
+    assert caught.value.exit_code == 1
 
 
 def test_how_many_scenarios_there_are_and_what_to_do() -> None:
@@ -82,6 +112,13 @@ def test_a_reply_of_many_problems_is_cut_and_kept_as_a_file(tmp_path: Path) -> N
 
 
 RAG = AnswerVariant(method="input_rag", samples=1)
+MEND = Failure(step="second_look", reason="no reply")
+
+
+def test_the_table_counts_the_steps_that_answers_stand_without() -> None:
+    answers = [answer(name, failed_steps=(MEND,) * (name != "a")) for name in "abc"]
+    assert "| answered, but second look failed | 2 |" in answer_table("urban", answers)
+    assert "but" not in answer_table("urban", answers[:1])
 
 
 @pytest.mark.parametrize(
@@ -89,6 +126,7 @@ RAG = AnswerVariant(method="input_rag", samples=1)
     [
         (answer("q", [claim()]), False),
         (failed("q"), True),
+        (answer("q", [claim()], failed_steps=(MEND,)), True),
         (answer("q", [claim(status="error")]), True),
         (answer("q", [], baselines=(FinalText(line=RAG),)), False),
         (answer("q", [], baselines=(FinalText(line=RAG, failure="cut"),)), True),

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -148,7 +149,10 @@ def test_what_is_expected_covers_each_pass_and_counts_none_twice() -> None:
 
 def _gateway(used: dict[str, Usage], made: dict[str, Usage], **seconds: float) -> Any:
     settings = SimpleNamespace(provider="openai")
-    return SimpleNamespace(settings=settings, usage=used, paid=made, seconds=seconds)
+    batches = Counter({True: 38})
+    return SimpleNamespace(
+        settings=settings, usage=used, paid=made, seconds=seconds, batches=batches
+    )
 
 
 def test_a_line_a_task_and_their_sum() -> None:
@@ -161,6 +165,13 @@ def test_a_line_a_task_and_their_sum() -> None:
     shown = [(r["what"], r["count"], r["of them in this run"], r["seconds"]) for r in rows[1:]]
     assert shown == [("entailment", 3, 0, 0.5), ("merge", 2, 1, 1.25), ("all calls", 5, 1, 1.75)]
     assert {row["USD"] for row in rows} == {None}, "a model without a price"
+
+
+def test_replies_that_were_completed_are_counted() -> None:
+    gateway = _gateway({}, {})
+    gateway.batches[False] += 3
+    (row, _) = cost_rows(gateway, {}, None)
+    assert (row["what"], row["count"]) == ("replies completed", "3 of 41 (7.3 %)")
 
 
 def test_tokens_that_nobody_counted_are_empty_and_not_0() -> None:

@@ -1,14 +1,31 @@
-"""Claims in batches: who is asked together, whose reply is whose, and what a bad reply costs."""
+"""Claims in batches: who is asked together, whose reply is whose, and what a reply lacks."""
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+from typing import Any, cast
+
 import pytest
 
-from simulrag.errors import ReplyInvalid
+from simulrag.calls import CallCache
+from simulrag.errors import CacheError, ReplyInvalid
 from simulrag.method.asking import batches
-from simulrag.method.verification import assess_boundaries, verify_claims
-from simulrag.models.replies import Numbered, in_order
+from simulrag.method.claims import MergedClaim, support_matrix
+from simulrag.method.verification import (
+    BOUNDARY_BATCH,
+    BoundaryBatch,
+    NumberedBoundary,
+    assess_boundaries,
+    verbalized_confidences,
+    verify_claims,
+)
+from simulrag.models.gateway import Gateway
+from simulrag.models.prompts import packaged_prompts
+from simulrag.models.settings import ModelSettings
 from simulrag.testing import ScriptedModel
+from simulrag.testing.scripted import SETTINGS as SCRIPTED
 
 ALIGNED = {"is_included": True, "should_update": False, "updated_claim": ""}
 
@@ -39,8 +56,12 @@ def test_a_batch_holds_something() -> None:
     ],
 )
 def test_each_number_is_there_exactly_once(numbers: list[int], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        in_order([Numbered(index=number) for number in numbers], 3)
+    reply = BoundaryBatch.model_validate(
+        {"claims": [{"index": number, "tool_confidence": 1} for number in numbers]}
+    )
+    assert re.search(words, reply.problem(3))
+    whole = reply.of(reversed([NumberedBoundary(index=n, tool_confidence=1) for n in range(3)]))
+    assert (whole.problem(3), list(whole.by_claim(3))) == ("", [0, 1, 2])
 
 
 async def test_replies_go_by_number_and_not_by_place() -> None:
@@ -72,10 +93,136 @@ async def test_claims_one_by_one_fail_one_by_one() -> None:
     assert verdicts[1].reason == "no reply"
 
 
-async def test_a_batch_that_leaves_a_claim_out_fails_as_a_whole() -> None:
-    ask = ScriptedModel({"claims": [{"index": 0, **ALIGNED}]})
-    with pytest.raises(ReplyInvalid, match="missing: 1"):
-        await verify_claims("q", ["a", "b"], "evidence", ask, claims_per_call=9)
+WRONG = {"is_included": True, "should_update": True, "updated_claim": "better"}
+CLAIMS = list("abcde")
+
+
+def of(*numbers: int, **more: object) -> dict[str, object]:
+    """A reply about the claims of these numbers."""
+    return {"claims": [{"index": number, **ALIGNED, **more} for number in numbers]}
+
+
+def lacking(batch: list[str], *, least: int = 1) -> dict[str, object]:
+    """A reply that leaves out the last of its claims, where there are more than ``least``."""
+    return of(*range(len(batch) - (len(batch) > least)))
+
+
+@pytest.mark.parametrize(
+    ("first", "asked"),
+    [
+        (of(0, 1, 2, 3, 4), []),
+        (of(0, 1, 3, 4), ["c"]),
+        (of(0, 1, 2, 3), ["e"]),
+        (of(4), ["ab", "cd"]),
+        (of(), ["ab", "cde"]),
+        (of(0, 1, 2, 3, 3), ["ab", "cde"]),  # doubled: which claims the others mean is open
+        (of(1, 2, 3, 4, 5), ["ab", "cde"]),  # counted from 1
+    ],
+    ids=["whole", "in the middle", "at the end", "most", "all", "doubled", "unknown"],
+)
+async def test_what_a_batch_lacks_is_asked_for_alone(
+    first: dict[str, object], asked: list[str]
+) -> None:
+    replies = iter([first])
+    ask = ScriptedModel(
+        by_task=lambda _, shown: next(replies, of(*range(len(cast("list[str]", shown["claims"])))))
+    )
+    verdicts = await verify_claims("q", CLAIMS, "evidence", ask, claims_per_call=9)
+    assert [verdict.status for verdict in verdicts] == ["aligned"] * 5
+    assert ["".join(cast("list[str]", one["claims"])) for one in ask.asked] == ["abcde", *asked]
+    assert {one["context"] for one in ask.asked} == {"evidence"}
+
+
+async def test_what_is_lacking_again_is_asked_for_one_by_one_and_keeps_its_place() -> None:
+    def reply(_: str, shown: dict[str, Any]) -> object:
+        alone = WRONG if shown["claims"] == ["e"] else {}
+        return of(0, **alone) if len(shown["claims"]) == 1 else lacking(shown["claims"])
+
+    ask = ScriptedModel(by_task=reply)
+    verdicts = await verify_claims("q", CLAIMS, "evidence", ask, claims_per_call=5)
+    assert [verdict.status for verdict in verdicts] == [*["aligned"] * 4, "contradicted"]
+    assert [one["claims"] for one in ask.asked] == [CLAIMS, ["e"]]
+
+
+@pytest.mark.parametrize("task", ["verify_batch", "boundary_batch", "verbalized_batch"])
+async def test_a_claim_that_no_reply_speaks_of_is_an_error_after_three_asks(task: str) -> None:
+    ask = ScriptedModel(by_task=lambda *_: {"claims": []})
+    asking = {
+        "verify_batch": lambda: verify_claims("q", ["a"], "e", ask, claims_per_call=9),
+        "boundary_batch": lambda: assess_boundaries("q", ["a"], "h", ask, claims_per_call=9),
+        "verbalized_batch": lambda: verbalized_confidences("q", ["a"], ask, claims_per_call=9),
+    }
+    with pytest.raises(ReplyInvalid, match="missing: 0"):
+        await asking[task]()
+    assert [one["task"] for one in ask.asked] == [task] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"), [(2, ["abc", "a", "bc"]), (3, ["abc"]), (4, ["abc", "a", "bc"])]
+)
+async def test_booleans_of_another_number_are_nobodys(given: int, asked: list[str]) -> None:
+    """Without numbers each stands for its place, so that one too few leaves none."""
+    replies = iter([{"supported": [True] * given}])
+    ask = ScriptedModel(
+        by_task=lambda _, shown: next(
+            replies, {"supported": [text == "c" for text in cast("list[str]", shown["claims"])]}
+        )
+    )
+    claims = tuple(MergedClaim(text, ()) for text in "abc")
+    (row,) = await support_matrix(("answer",), claims, ask)
+    assert row == ([True] * 3 if given == 3 else [False, False, True])
+    assert ["".join(cast("list[str]", one["claims"])) for one in ask.asked] == asked
+
+
+def said(**by_index: object) -> str:
+    return json.dumps(
+        {"claims": [{"index": int(k[1:]), "tool_confidence": v} for k, v in by_index.items()]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("replies", "sent"),
+    [
+        ([said(n0=1), said(n0=1, n1=0, n2=1)], 2),
+        ([said(n0=1), said(n0=1, n1=0), said(n0=1)], 3),
+        ([said(n0=1, n1=0), "I cannot say.", said(n0=1)], 3),  # the fuller one is kept
+        ([said(n0=1), said(n0=1, n1=0, n2=2), said(n0=1)], 3),  # an item that is none
+        (['{"claims": [', "", said(n0=1), said(n0=0, n1=1)], 4),
+        ([said(n0=1), said(n0=1, n1=0), said(), said(n5=1), said(n0=1)], 5),
+    ],
+    ids=["mended", "one lacks", "prose", "one is none", "nothing", "alone lacks too"],
+)
+async def test_what_was_kept_is_stored_and_replayed_without_a_call(
+    tmp_path: Path, replies: list[str], sent: int
+) -> None:
+    async def ask(*say: str, replay: bool = False) -> tuple[list[bool], ScriptedModel, Gateway]:
+        model = ScriptedModel(*say)
+        settings = ModelSettings(provider="scripted", model="scripted", replay=replay)
+        with CallCache(tmp_path / "calls", stage="test") as cache:
+            gateway = Gateway(model, settings, cache, packaged_prompts())
+            found = await assess_boundaries("q", list("abc"), "h", gateway, claims_per_call=9)
+        return found, model, gateway
+
+    found, model, gateway = await ask(*replies)
+    assert (found, len(model.sent), model.replies) == ([True, False, True], sent, [])
+    completed = {2: 0}.get(sent, 1)
+    assert gateway.batches[False] == completed
+    again, _, replayed = await ask(replay=True)
+    assert again == found
+    assert replayed.batches == gateway.batches
+    assert replayed.usage == {"boundary_batch": gateway.usage["boundary_batch"]}
+
+
+async def test_a_stored_reply_that_lacks_a_claim_and_was_not_kept_is_a_cache_error(
+    tmp_path: Path,
+) -> None:
+    """Whoever took an item out of a stored reply is told, and the call is not completed."""
+    with CallCache(tmp_path / "calls", stage="test") as cache:
+        gateway = Gateway(ScriptedModel(said(n0=1)), SCRIPTED, cache, packaged_prompts())
+        values = {"handbook": "h", "question": "q", "claims": ["a", "b"]}
+        await gateway.ask(BOUNDARY_BATCH, **values)
+        with pytest.raises(CacheError, match="missing: 1"):
+            await assess_boundaries("q", ["a", "b"], "h", gateway, claims_per_call=9)
 
 
 async def test_no_claims_cost_no_call() -> None:

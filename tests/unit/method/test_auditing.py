@@ -101,9 +101,21 @@ async def test_a_claim_that_cannot_be_is_refused(claim: dict[str, object], probl
 async def test_what_is_missing_names_runs_that_are_there(
     runs: tuple[int, ...], problem: str
 ) -> None:
+    """A point that cannot be is left aside, and the claims beside it are not lost."""
     ask = ScriptedModel(reply(said(), missing=lacking(*runs)))
-    with pytest.raises(ReplyInvalid, match=problem):
-        await audit_text("q?", TEXT, RUNS, TOOLS, ask)
+    found = await audit_text("q?", TEXT, RUNS, TOOLS, ask)
+    assert (len(found.claims), found.missing) == (1, ())
+    (told,) = found.problems
+    assert told.startswith(f"left aside: {problem}")
+
+
+async def test_an_audit_keeps_the_claims_that_can_be_and_is_replayed_so(tmp_path: Path) -> None:
+    bad = reply(said(), said("wrong", correction=""), said("open", runs=[1]))
+    first, model = await through_a_gateway(tmp_path, bad, bad)
+    assert ([one.status for one in first.claims], len(model.sent)) == (["supported"], 2)
+    assert [told.partition(":")[0] for told in first.problems] == ["left aside"] * 2
+    again, model = await through_a_gateway(tmp_path)
+    assert (again, model.sent) == (first, [])
 
 
 async def through_a_gateway(folder: Path, *replies: object) -> tuple[Any, ScriptedModel]:

@@ -14,6 +14,7 @@ from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import NoSource, Simulations
 from simulrag.method.steps import Backends
 from simulrag.records import Answer
+from simulrag.shown import unverified
 from simulrag.testing import ScriptedModel
 from tests.unit.method.planned import QUESTION
 from tests.unit.method.test_grounded import (
@@ -88,9 +89,7 @@ async def test_a_mending_in_vain_leaves_the_text_and_says_so(simulations: Simula
     answer, _ = await checked(simulations, mends=True, audit=audited(WIDE), **VAIN)
     assert answer.failure is None
     assert answer.text == TEXT
-    assert answer.audit is not None
-    (problem,) = answer.audit.problems
-    assert problem.startswith("not mended: ")
+    assert [one.step for one in answer.failed_steps] == ["mend"]
 
 
 async def test_a_text_without_a_claim_is_neither_run_for_nor_audited(
@@ -113,6 +112,16 @@ async def test_where_no_run_decides_a_claim_nothing_is_audited(simulations: Simu
     assert (answer.evidence, answer.audit, answer.failure) == ((), None, None)
     assert answer.retrieval is not None
     assert answer.retrieval.status == "not_applicable"
+
+
+async def test_a_text_for_which_no_call_can_be_made_is_marked_so(simulations: Simulations) -> None:
+    fly = {"calls": [{"tool": "fly", "arguments": {}}]}
+    answer, asked = await checked(simulations, second_look=fly)
+    assert asked == ["evaluation_decompose", "second_look"]
+    assert (answer.failure, answer.evidence, answer.audit) == (None, (), None)
+    assert answer.retrieval is not None
+    assert answer.retrieval.status == "refused"
+    assert "Nothing was run: lake has no tool 'fly'" in unverified(answer, given=True)
 
 
 async def test_runs_that_all_fail_are_a_failure_and_some_a_problem(

@@ -20,6 +20,7 @@ from simulrag.method.settings import MethodSettings
 from simulrag.method.simulation import Simulations
 from simulrag.method.steps import Backends
 from simulrag.records import Answer, FinalText, Statement
+from simulrag.shown import stands_without, unverified
 from simulrag.testing import ScriptedModel
 from tests.unit.method.conftest import Depth, Lake
 from tests.unit.method.planned import NO_TOOL, QUESTION, Plan, sound
@@ -186,9 +187,9 @@ async def test_a_text_that_could_not_be_mended_stays_and_its_marks_tell(
         "It is 4 m wide.",
         None,
     )
-    assert answer.audit is not None
-    (problem,) = answer.audit.problems
-    assert dropped in problem
+    (failed,) = answer.failed_steps
+    assert failed.step == "mend"
+    assert dropped in failed.reason
     assert "mend" not in answer.final.usage
 
 
@@ -420,8 +421,9 @@ async def test_a_second_look_that_finds_nothing_leaves_claims_open(
     assert places(answer) == ["here"]
     assert told(answer.final) == [("12 m deep", "checked"), ("bed is mud", "not_run")]
     assert answer.audit is not None
-    assert (problem is None) == (answer.audit.problems == ())
-    assert (problem or "") in "; ".join(answer.audit.problems)
+    problems = [*answer.audit.problems, *(one.reason for one in answer.failed_steps)]
+    assert (problem is None) == (problems == [])
+    assert (problem or "") in "; ".join(problems)
 
 
 @pytest.mark.parametrize(
@@ -456,32 +458,112 @@ async def test_a_verdict_that_announces_a_correction_and_gives_none_decides_noth
 # Failures.
 
 
-@pytest.mark.parametrize(
-    ("task", "step", "text"),
-    [
-        ("plan", "retrieve", ""),
-        ("more_calls", "retrieve", ""),
-        ("input_rag", "answer", ""),
-        ("audit", "audit", TEXT),
-        ("second_look", "retrieve", TEXT),
-        ("verify_batch", "verify", TEXT),
-        ("mend", "mend", TEXT),
-    ],
-)
-async def test_a_failure_names_its_step_and_what_was_written_is_kept(
-    simulations: Simulations, task: str, step: str, text: str
-) -> None:
-    said: dict[str, Any] = {
+def failing(task: str, **more: Any) -> dict[str, Any]:
+    """Replies that lead to every step, of which one task has none."""
+    return {
         "plan": sound("here", more=True),
         "more_calls": sound(),
         "audit": audited(DEEP, WIDE, MUD),
         "second_look": further("there"),
+        **more,
         task: ModelUnavailable("no reply"),
     }
-    answer, _ = await answered(simulations, **said)
+
+
+@pytest.mark.parametrize(
+    ("task", "step", "text"),
+    [("plan", "retrieve", ""), ("input_rag", "answer", ""), ("audit", "audit", TEXT)],
+)
+async def test_a_failure_names_its_step_and_what_was_written_is_kept(
+    simulations: Simulations, task: str, step: str, text: str
+) -> None:
+    answer, _ = await answered(simulations, **failing(task))
     assert answer.failure is not None
     assert (answer.failure.step, answer.failure.reason) == (step, "no reply")
     assert (answer.text, answer.final.statements) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("task", "step", "marks"),
+    [
+        ("more_calls", "more_calls", ["checked", "wrong", "not_run"]),
+        ("second_look", "second_look", ["checked", "wrong", "not_run"]),
+        ("verify_batch", "verify", ["checked", "wrong", "not_run"]),
+        ("mend", "mend", ["checked", "wrong", "checked"]),
+    ],
+)
+async def test_what_only_adds_fails_alone_and_the_record_names_it(
+    simulations: Simulations, task: str, step: str, marks: list[str]
+) -> None:
+    said = failing(task, mend=ModelUnavailable("no reply"), verify_batch=verdicts(mud=None))
+    if task == "more_calls":
+        said["second_look"] = further()
+    answer, _ = await answered(simulations, **said)
+    assert (answer.failure, answer.text, answer.verified) == (None, TEXT, True)
+    assert [standing for _, standing in told(answer.final)] == marks
+    assert step in [one.step for one in answer.failed_steps]
+    assert {one.reason for one in answer.failed_steps} == {"no reply"}
+    assert f"{step.replace('_', ' ')} (no reply)" in stands_without(answer)
+    assert Answer.model_validate_json(answer.model_dump_json()) == answer
+
+
+async def test_a_record_of_which_nothing_failed_has_its_old_bytes(simulations: Simulations) -> None:
+    answer, _ = await answered(simulations)
+    assert (answer.failed_steps, stands_without(answer)) == ((), "")
+    assert "failed_steps" not in answer.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "task", ["closed_book", "decompose", "merge", "entailment", "boundary_batch"]
+)
+async def test_what_stands_beside_fails_alone(simulations: Simulations, task: str) -> None:
+    settings = SETTINGS.model_copy(update={"beside": ("paper", "rag")})
+    answer, _ = await answered(simulations, settings, **{task: ModelUnavailable("no reply")})
+    assert (answer.failure, answer.text) == (None, TEXT)
+    assert [one.step.partition(": ")[0] for one in answer.failed_steps] == ["beside"]
+    assert answer.baselines == (), "no comparison with what has no claims"
+
+
+@pytest.mark.parametrize("verify", ["all", "selected"])
+async def test_claims_beside_that_were_not_verified_write_no_answer(
+    simulations: Simulations, verify: str
+) -> None:
+    settings = SETTINGS.model_copy(update={"beside": ("paper",), "verify": verify})
+    answer, model = await answered(simulations, settings, verify_batch=ModelUnavailable("no"))
+    assert [one.step for one in answer.failed_steps] == ["beside: verify"]
+    assert (answer.failure, answer.text, answer.baselines) == (None, TEXT, ())
+    assert "final" not in asked(model)
+
+
+REFUSED = [
+    {"calls": [{"tool": "fly", "arguments": {}}], "more": False},
+    {"calls": [{"tool": "sound", "arguments": {"depth": 1}}], "more": False},
+]
+
+
+@pytest.mark.parametrize("plan", REFUSED, ids=["unknown tool", "impossible arguments"])
+@pytest.mark.parametrize("method", ["grounded", "paper"])
+async def test_calls_that_are_refused_twice_leave_an_answer_marked_so(
+    simulations: Simulations, plan: dict[str, object], method: str
+) -> None:
+    settings = SETTINGS.model_copy(update={"method": method})
+    answer, model = await answered(simulations, settings, plan=plan)
+    assert (answer.failure, answer.failed_steps, answer.evidence) == (None, (), ())
+    assert asked(model).count("plan") == settings.max_attempts
+    assert answer.text
+    assert (answer.verified, answer.audit) == (False, None)
+    assert answer.retrieval is not None
+    assert answer.retrieval.status == "refused"
+    (problem,) = answer.retrieval.problems
+    assert unverified(answer) == f"Unverified: no call could be run: {problem}."
+
+
+async def test_evidence_that_decides_nothing_leaves_an_answer_marked_so(
+    simulations: Simulations,
+) -> None:
+    answer, _ = await answered(simulations, audit=audited(found("good", "judgement")))
+    assert (answer.failure, answer.verified, places(answer)) == (None, False, ["here"])
+    assert unverified(answer) == "Unverified: no claim was verified."
 
 
 async def test_an_audit_that_cannot_be_fails_the_question_and_its_text_is_kept(

@@ -181,6 +181,15 @@ async def test_a_failure_is_the_questions_own_and_names_its_step(
     assert found.text == ""
 
 
+async def test_the_stated_confidence_fails_alone(simulations: Simulations) -> None:
+    ask = model(verbalized_batch=ModelUnavailable("no reply"))
+    settings = SETTINGS.model_copy(update={"verbalized": True})
+    found = await answer_question(QUESTION, Backends(ask, simulations), settings)
+    assert (found.failure, [one.step for one in found.failed_steps]) == (None, ["verbalize"])
+    assert {claim.verbalized for claim in found.claims} == {None}
+    assert found.text == "It is 12 m deep. / It is warm. / It is old."
+
+
 async def test_a_run_that_fails_goes_back_to_the_model_and_then_fails_the_question(
     simulations: Simulations,
 ) -> None:

@@ -19,7 +19,7 @@ from flows.report.blocks import Table
 from flows.report.page import files_of, latex, markdown
 from flows.report.run import DomainTable, RunSummary
 from flows.report.traces import BLOCK, word_diff
-from simulrag.records import MissingPoint
+from simulrag.records import Failure, MissingPoint
 from tests.unit.metrics.synthetic import study
 from tests.unit.report.made import (
     HOSTILE,
@@ -270,13 +270,15 @@ def test_a_question_tells_what_the_text_lacks_and_each_problem_once(tmp_path: Pa
     twice = {
         "audit": shown.audit.model_copy(update={"problems": ("no run", "not mended")}),
         "retrieval": shown.retrieval.model_copy(update={"problems": ("no run",)}),
+        "failed_steps": (Failure(step="second_look", reason="no reply"),),
     }
     page = Page(
         written(tmp_path, run_of(), replace(data, answers=(shown.model_copy(update=twice),)))
     )
     (trace,) = page.traces
     assert trace["missing"] == [{"text": "The queue is 40 vehicles.", "runs": [0]}]
-    assert trace["retrieval"]["problems"] == ["no run", "not mended"]
+    without = "The answer stands without a step that failed: second look (no reply)."
+    assert trace["retrieval"]["problems"] == [without, "no run", "not mended"]
 
 
 def test_other_questions_have_no_marks(html: str) -> None:
