@@ -95,7 +95,10 @@ def serve(
     if as_yaml:
         write_text(project.root / "prefect.yaml", prefect_yaml(params.operations.refresh))
         return
-    serve_refreshes(project, params, port)
+    from flows.refresh.lock import locked
+
+    with locked(project, "serve", "the project is served already,"):
+        serve_refreshes(project, params, port)
 
 
 @app.command()
@@ -143,6 +146,7 @@ def serve_refreshes(project: Project, params: Params, port: int) -> None:
     It uses the Prefect server that PREFECT_API_URL names, else this project's own on loopback. The
     server plans the runs and this process carries them out, one at a time.
     """
+    from flows.refresh.lock import Held, locked
     from flows.refresh.periods import last_fire, owed
     from flows.refresh.refresh import branch_of, check_models, pasts
 
@@ -160,25 +164,28 @@ def serve_refreshes(project: Project, params: Params, port: int) -> None:
         )
     last_fire(schedule, datetime.now(UTC))  # a wrong schedule is the user's to see
     from prefect.deployments import run_deployment
-    from prefect.runner import Runner
     from prefect.schedules import Cron
 
-    from flows.refresh.flow import refresh
+    from flows.refresh.flow import ScheduleRunner, refresh
 
     # Runs go on being planned while nobody serves: what was missed is then seen in the UI too.
-    runner = Runner(name=NAME, pause_on_shutdown=False, limit=1)
+    runner = ScheduleRunner(name=NAME, pause_on_shutdown=False, limit=1)
     runner.add_flow(
         refresh, name=NAME, schedule=Cron(schedule.cron, timezone=schedule.timezone), tags=[NAME]
     )
     done = pasts(project, params)
     if period := owed(schedule, done[0].period if done else None, datetime.now(UTC)):
-        sys.stdout.write(f"making up {period}\n")
-        run_deployment(
-            f"{refresh.name}/{NAME}",
-            parameters={"period": period},
-            timeout=0,
-            flow_run_name=branch_of(params, period),
-        )
+        try:
+            with locked(project, period, f"period {period} is being made"):
+                sys.stdout.write(f"making up {period}\n")
+            run_deployment(
+                f"{refresh.name}/{NAME}",
+                parameters={"period": period},
+                timeout=0,
+                flow_run_name=branch_of(params, period),
+            )
+        except Held as error:
+            sys.stdout.write(f"{error}\n")
     where = os.environ["PREFECT_API_URL"].removesuffix("/api")
     sys.stdout.write(f"serving refresh at '{schedule.cron}' {schedule.timezone}; UI: {where}\n")
     sys.stdout.flush()

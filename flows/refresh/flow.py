@@ -6,7 +6,9 @@ import.
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
@@ -14,10 +16,12 @@ from typing import Any
 
 from prefect import flow, runtime
 from prefect.artifacts import create_markdown_artifact
+from prefect.runner import Runner
 from prefect.states import Completed, Failed
 
 from flows.params import Params, load_params
 from flows.project import Project, find_project
+from flows.refresh.lock import Held
 from flows.refresh.periods import COMPARABLE, Status, last_fire, name_of
 from flows.refresh.refresh import (
     PAGE,
@@ -39,6 +43,16 @@ STATES: dict[Status, str] = {
     "failed": "PipelineFailed",
 }
 """Names of the states that a refresh fails in, for automations to watch."""
+
+
+class ScheduleRunner(Runner):
+    """Prefect's runner, which ends on SIGTERM in a line."""
+
+    def handle_sigterm(self, *args: Any, **kwargs: Any) -> None:
+        """End what runs, and this process with exit code 0; Prefect's tracebacks are not shown."""
+        sys.stderr.write("ended; every finished call is kept, `simulrag refresh` goes on\n")
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+        super().handle_sigterm(*args, **kwargs)
 
 
 def _run_name() -> str:
@@ -77,6 +91,9 @@ def _scheduled(params: Params) -> str:
 def _one(project: Project, period: str) -> Any:
     try:
         record = refresh_period(project, period)
+    except Held as error:
+        say(str(error))
+        return Completed(name="Skipped", message=str(error))
     except CallsPending as error:
         return Failed(name="CallsPending", message=str(error))
     except SimulRAGError as error:

@@ -147,7 +147,7 @@ def rows_of(record: RefreshRecord, metrics: Path) -> list[dict[str, str]]:
 
 def with_rows(text: str, period: str, added: Iterable[dict[str, str]]) -> str:
     """Add a period's rows to the table, in place of those of an earlier run of it."""
-    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["period"] != period]
+    rows = [row for row in rows_in(text) if row["period"] != period]
     rows += added
     rows.sort(key=lambda row: row["period"])
     table = io.StringIO()
@@ -155,6 +155,25 @@ def with_rows(text: str, period: str, added: Iterable[dict[str, str]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return table.getvalue()
+
+
+def rows_in(text: str) -> list[dict[str, str]]:
+    """Read the table."""
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def trend(history: Sequence[dict[str, str]]) -> str:
+    """Write a bar a period, the newest last, for each domain and metric that is always defined."""
+    lines = [_line(("domain", "metric", "periods", "least", "most")), _line(["---"] * 5)]
+    for domain in dict.fromkeys(row["domain"] for row in history):
+        for name in _METRICS:
+            told = [row[name] for row in history if row["domain"] == domain][-26:]  # half a year
+            if all(told) and len(told) > 1:
+                values = [float(value) for value in told]
+                least, most = min(values), max(values)
+                bars = ["▁▂▃▄▅▆▇█"[round(7 * (v - least) / (most - least or 1))] for v in values]
+                lines.append(_line((domain, name, "".join(bars), _text(least), _text(most))))
+    return "\n".join(lines) if lines[2:] else ""
 
 
 def page(

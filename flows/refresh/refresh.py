@@ -22,6 +22,7 @@ from flows.params import Params, load_params
 from flows.params_file import changed
 from flows.pipeline import StageOutcomes, dvc_command, dvc_config, gathered, run_child, said_child
 from flows.project import Project, Results
+from flows.refresh.lock import locked
 from flows.refresh.periods import (
     COMPARABLE,
     RefreshRecord,
@@ -29,11 +30,14 @@ from flows.refresh.periods import (
     moment_of,
     page,
     reasons_of,
+    rows_in,
     rows_of,
     seed_of,
+    trend,
     with_rows,
 )
 from flows.stages.metrics import read_domain
+from flows.stages.report import write as write_report
 from flows.watch.tracking import PERIOD
 from simulrag.errors import CallsPending, EnvironmentFault, InputError
 from simulrag.metrics.domain import DomainData
@@ -64,11 +68,17 @@ def refresh_period(project: Project, period: str) -> RefreshRecord:
     """Run the refresh of a period; its branch has the questions, the lock and the comparison.
 
     Its report is kept in ``reports/PERIOD``. A pipeline that fails makes no branch. Raises
-    CallsPending where a batch is to be waited for, InputError where the roles only replay.
+    CallsPending where a batch is to be waited for, InputError where the roles only replay, Held
+    where another process makes the period.
     """
     moment_of(period)
     params = load_params(project.params)
     check_models(params)
+    with locked(project, period, f"period {period} is being made"):
+        return _made(project, params, period)
+
+
+def _made(project: Project, params: Params, period: str) -> RefreshRecord:
     source = git(project, "rev-parse", "HEAD").strip()
     earlier = [past for past in pasts(project, params) if past.period < period]
     base = next((past for past in earlier if past.status in COMPARABLE), None)
@@ -168,7 +178,7 @@ def _run_pipeline(project: Project, work: Project, params: Params, period: str) 
     """``dvc repro`` in the worktree, with the project's call cache; its exit code."""
     values = refresh_params(params, period)
     place = params.operations.cache
-    if "://" not in place:  # the worktree has a .cache of its own
+    if "://" not in place:  # a relative one is the project's
         values["operations.cache"] = str(project.root / place.removeprefix("diskcache:"))
     write_text(work.params, changed(project.params, values))
     return said_child(work.root, *dvc_command(work), "repro", environment={PERIOD: period})
@@ -244,7 +254,10 @@ def _write_branch(
         differences = [(f"Metrics since {base.period} (`dvc metrics diff`)", table.strip())]
         history = shown(project, base.branch, HISTORY)
     rows = rows_of(record, work.results.metrics)
-    write_text(work.root / HISTORY, with_rows(history, record.period, rows))
+    history = with_rows(history, record.period, rows)
+    if bars := trend(rows_in(history)):
+        differences.insert(0, ("The periods so far, the newest last", bars))
+    write_text(work.root / HISTORY, history)
     write_text(work.root / PAGE, page(record, rows, differences))
     git(work, "add", "-f", "--", HISTORY, PAGE)
     git(work, *commit, message, "--amend")
@@ -253,7 +266,9 @@ def _write_branch(
 
 
 def _keep_report(project: Project, work: Project, period: str) -> None:
-    """Copy the report and the page to where people open them."""
+    """Copy the report, with the history so far, and the page to where people open them."""
+    history = rows_in((work.root / HISTORY).read_text(encoding="utf-8"))
+    write_report(work, load_params(work.params), work.results, history)
     folder = project.kept_report(period).parent
     shutil.rmtree(folder, ignore_errors=True)
     check_folder(folder.parent)
@@ -263,13 +278,15 @@ def _keep_report(project: Project, work: Project, period: str) -> None:
 
 @contextmanager
 def worktree(project: Project, commit: str) -> Iterator[Project]:
-    """Open a commit of the project in a folder of its own, with the project's DVC cache."""
+    """Open a commit of the project in a folder of its own, with the project's two caches."""
     git(project, "worktree", "prune")  # of one that was killed, and its folder deleted
     with tempfile.TemporaryDirectory(prefix="simulrag-refresh-") as folder:
         work = Project(Path(folder) / "work")
         git(project, "worktree", "add", "-q", "--detach", str(work.root), commit)
         try:
             dvc(work, "config", "--local", "cache.dir", str(_cache(project)))
+            check_folder(project.root / ".cache")
+            (work.root / ".cache").symlink_to(project.root / ".cache")
             yield work
         finally:
             git(project, "worktree", "remove", "--force", str(work.root))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -150,9 +150,9 @@ Credits = Mapping[tuple[str, ...], tuple[int, int]]
 class ReportedRun:
     """All that the sections draw on. ``published``: the paper's tables by their number.
 
-    ``people``: by domain, the claims that people labelled. ``rooms``: by name, what each room
-    shows. ``credits``: by domain. ``min_coverage``: the share of answers with evidence below which
-    the page warns.
+    ``history``: of a refresh, the rows of its history.csv, oldest first. ``people``: by domain, the
+    claims that people labelled. ``rooms``: by name, what each room shows. ``credits``: by domain.
+    ``min_coverage``: the share of answers with evidence below which the page warns.
     """
 
     settings: MetricSettings
@@ -163,6 +163,7 @@ class ReportedRun:
     rooms: Mapping[str, Any] = field(default_factory=dict)
     credits: Mapping[str, Credits] = field(default_factory=dict)
     min_coverage: float = 1.0
+    history: Sequence[Mapping[str, str]] = ()
 
     @property
     def own_and_published(self) -> tuple[list[DomainTable], list[DomainTable]]:

@@ -300,7 +300,7 @@ async def show_calls(
         price = read_prices(project.prices).find(gateway.settings.full_name)
         return cost_rows(gateway, outcome.counts, price)
 
-    await tracker.markdown(name, outcome.table)
+    await tracker.markdown(name, outcome.table, f"What {name} ended with, and what failed")
     await tracker.table(f"{name}-cost", costs, f"Coverage and cost of {name}")
 
 

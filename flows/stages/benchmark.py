@@ -78,7 +78,8 @@ async def _generated(context: StageContext, simulator: Simulator) -> Benchmark:
                 "{provider: openai, model: gpt-5-mini} (`simulrag use` writes it)"
             ) from None
         except ReplyInvalid as error:
-            raise _shortened(error, project.root / ".cache" / f"{context.name}-reply.txt") from None
+            folder = (project.root / ".cache").resolve()  # a refresh's is the project's own
+            raise _shortened(error, folder / f"{context.name}-reply.txt") from None
 
 
 def _shortened(error: ReplyInvalid, file: Path) -> ReplyInvalid:

@@ -85,8 +85,9 @@ async def make(context: StageContext) -> None:
 
     short = await context.tracker.step("measure", work)
     rows = [(name, "undefined" if value is None else value) for name, value in short.items()]
+    text = titled_table(f"metrics of {context.item}", ("metric", "value"), rows)
     await context.tracker.markdown(
-        context.name, titled_table(f"metrics of {context.item}", ("metric", "value"), rows)
+        context.name, text, f"The few metrics to watch {context.item} by"
     )
 
 

@@ -48,11 +48,17 @@ async def make(context: StageContext) -> None:
     period = os.environ.get(PERIOD)  # of a refresh, whose folder goes with it
     place = f"reports/{period}" if period else f"{context.place.report} on {gethostname()}"
     where = f"The report is in `{place}`"
-    await context.tracker.markdown("report", "\n\n".join([where, *map(markdown, tables)]))
+    text = "\n\n".join([where, *map(markdown, tables)])
+    await context.tracker.markdown("report", text, "What each way to answer costs and is worth")
 
 
-def write(project: Project, params: Params, place: Results) -> list[Table]:
-    """Write the report from the outs in ``place``. Returns the tables of final answers."""
+def write(
+    project: Project, params: Params, place: Results, history: Sequence[Mapping[str, str]] = ()
+) -> list[Table]:
+    """Write the report from the outs in ``place``, and of a refresh the ``history`` so far.
+
+    Returns the tables of final answers.
+    """
     check_folder(place.report.parent)
     names = list(params.domains)
     questions = {name: _questions(place.benchmark(name)) for name in names}
@@ -72,6 +78,7 @@ def write(project: Project, params: Params, place: Results) -> list[Table]:
         rooms={key: part for key, part in brought if part is not None},
         credits={name: _credits(place.answers(name)) for name in names},
         people={name: _by_people(settled, questions[name], labels[name]) for name in names},
+        history=history,
     )
     write_report(place.report, run, _traced(place, questions, labels))
     return [recipe_table(run, run.domains, "answers", "final answers", every=True)]

@@ -161,9 +161,11 @@ class PrefectTracker(Tracker):
         super().warn(text)
         self.warnings.append(text)
 
-    async def markdown(self, key: str, text: str) -> None:
+    async def markdown(self, key: str, text: str, about: str) -> None:
         """Make a Markdown artifact; of ``key`` is replaced what Prefect's keys cannot hold."""
-        await self._show(lambda: acreate_markdown_artifact(text, key=artifact_key(key)))
+        await self._show(
+            lambda: acreate_markdown_artifact(text, key=artifact_key(key), description=about)
+        )
 
     async def table(self, key: str, rows: Callable[[], Rows], about: str) -> None:
         """Make a table artifact."""

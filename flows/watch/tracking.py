@@ -242,7 +242,7 @@ class Tracker:
         """Say what its reader has to know of a stage that comes through."""
         warn(text)
 
-    async def markdown(self, key: str, text: str) -> None:
+    async def markdown(self, key: str, text: str, about: str) -> None:
         """Show a text of the stage."""
 
     async def table(self, key: str, rows: Callable[[], Rows], about: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,10 @@ import pytest
 from flows.params import load_params
 from flows.params_file import changed
 from flows.project import Project
-from flows.refresh.periods import seed_of
+from flows.refresh.lock import locked
+from flows.refresh.periods import last_fire, name_of, seed_of
 from flows.refresh.refresh import pasts
-from simulrag.testing.loopback import LoopbackServer, stand_in
+from simulrag.testing.loopback import LoopbackServer, says, stand_in
 from tests.integration.prefect_api import ask, free_port
 from tests.integration.projects import (
     SIMULRAG,
@@ -72,7 +75,11 @@ def history(project: Path, period: str) -> list[dict[str, str]]:
 
 
 def test_a_period_is_a_branch_with_its_own_questions(project: Path, model: LoopbackServer) -> None:
-    done = simulrag(project, "refresh", "--period", FIRST, check=True)
+    nobody = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+    git(project, "config", "--remove-section", "user")
+    done = simulrag(project, "refresh", "--period", FIRST, check=True, **nobody)
+    git(project, "config", "user.name", "Somebody")
+    git(project, "config", "user.email", "somebody@example.com")
     page = f"reports/{FIRST}/index.html"
     assert f"refresh {FIRST}: completed (branch refresh-{FIRST}, report {page})" in done.stdout
     assert "</html>" in (project / page).read_text(encoding="utf-8")
@@ -88,6 +95,7 @@ def test_a_period_is_a_branch_with_its_own_questions(project: Path, model: Loopb
     assert "cache: .cache/calls" in shown  # no path of this machine
     assert git(project, "status", "--porcelain") == ""
     assert any((project.parent / "store").rglob("*"))
+    assert git(project, "log", "-1", "--format=%an", f"refresh-{FIRST}") == "SimulRAG refresh"
     commit = git(project, "rev-parse", f"refresh-{FIRST}")
     skipped = simulrag(project, "refresh", "--period", FIRST, check=True)
     assert f"period {FIRST} is done already: completed (branch refresh-{FIRST})" in skipped.stdout
@@ -99,14 +107,37 @@ def test_a_period_is_a_branch_with_its_own_questions(project: Path, model: Loopb
 
 
 def test_the_next_period_is_compared_with_it(project: Path) -> None:
+    assert not (project / f"reports/{FIRST}/figures/history-urban.svg").exists()
     simulrag(project, "refresh", "--period", SECOND, check=True)
+    drawn = (project / f"reports/{SECOND}/figures/history-urban.svg").read_text(encoding="utf-8")
+    assert f"{FIRST}: " in drawn
+    assert f"{SECOND}: " in drawn
+    assert "The refreshes so far" in (project / f"reports/{SECOND}/index.html").read_text()
     first, second = history(project, SECOND)
     assert first["seed"] != second["seed"]
     assert second["compared_with"] == FIRST
     page = git(project, "show", f"refresh-{SECOND}:data/metrics/refresh.md")
     assert "dvc metrics diff" in page
+    assert "## The periods so far, the newest last" in page
     assert "independent" in page
     assert "| urban | factuality |" in page
+
+
+def test_a_refused_benchmarks_reply_can_be_read_afterwards(
+    project: Project, model: LoopbackServer
+) -> None:
+    before = (project / "params.yaml").read_text()
+    change_params(project, **{"benchmark.templates": 3})  # another call than that which is stored
+    written = json.loads(stand_in()(model.requests[0].body))
+    for one in written["templates"]:
+        one["runs"][0]["tool"] = "fly_" * 200
+    model.script(says(json.dumps(written)), says(json.dumps(written)))
+    done = simulrag(project, "refresh", "--period", THIRD)
+    (project / "params.yaml").write_text(before)
+    assert done.returncode == 1
+    kept = project / ".cache/benchmark-urban-reply.txt"
+    assert f"(all of it: {kept})" in done.stderr.splitlines()[-1]
+    assert "fly_fly" in kept.read_text(encoding="utf-8")
 
 
 def test_a_budget_that_does_not_do_is_named(project: Path) -> None:
@@ -121,6 +152,45 @@ def test_a_budget_that_does_not_do_is_named(project: Path) -> None:
     assert "budget" in done.stderr
     params = load_params(Project(project).params)
     assert THIRD not in [past.period for past in pasts(Project(project), params)]
+
+
+def test_one_process_serves_and_ends_on_sigterm_in_a_line(
+    project: Path, model: LoopbackServer
+) -> None:
+    before = (project / "params.yaml").read_text()
+    schedule = load_params(Project(project).params).operations.refresh
+    period = name_of(last_fire(schedule, datetime.now(UTC)))
+    port, text = free_port(), project.parent / "served.txt"
+    serving = None
+    try:
+        with locked(Project(project), period, "this test"):
+            busy = f"period {period} is being made by process {os.getpid()}"
+            by_hand = simulrag(project, "refresh", "--period", period)
+            assert (by_hand.returncode, by_hand.stderr) == (1, f"error: {busy}\n")
+            serving = serve(project, port)
+            until(lambda: "serving refresh" in text.read_text())
+        assert busy in text.read_text()
+        second = simulrag(project, "serve", "--port", port)
+        assert second.returncode == 1
+        assert second.stderr == (
+            f"error: the project is served already, by process {serving.pid}\n"
+        )
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait() == 0
+        minutely = {"cron": "* * * * *"}
+        change_params(project, **{"operations.refresh": minutely, "operations.prefect": "auto"})
+        made = len(model.requests)
+        serving = serve(project, port)
+        until(lambda: len(model.requests) > made)
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait() == 0
+        assert text.read_text().splitlines()[-1].startswith("ended; every finished call is kept")
+        assert "Traceback" not in text.read_text()
+    finally:
+        if serving is not None and serving.poll() is None:
+            kill(serving)
+        (project / "params.yaml").write_text(before)
+        simulrag(project, "ui", "--stop")
 
 
 def test_served_refreshes_are_flow_runs_and_after_a_kill_the_latest_is_made_up(

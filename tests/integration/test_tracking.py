@@ -31,6 +31,7 @@ def test_a_stage_of_dvc_is_one_flow_run_with_its_steps(finished: Path, tmp_path:
             tasks = ask(project, "task_runs/filter")
             names = {t["name"] for t in tasks if t["flow_run_id"] == flow_run["id"]}
         assert names == {"draft 1-15", "conclude 1-15"}
+        assert all(found["description"] for found in ask(project, "artifacts/filter"))
         shown = {found["type"]: found["key"] for found in ask(project, "artifacts/filter")}
         assert (shown["table"], shown["markdown"]) == ("answer-urban-cost", "answer-urban")
         (project / "data/benchmark/urban.jsonl").unlink()

@@ -16,14 +16,15 @@ from flows.report.sections import (
     calibration,
     claims,
     cost,
+    history,
     overview,
     recipes,
 )
 
 FIRST: tuple[ReportSection, ...] = (overview.SECTION,)
 """What a reader sees first; one answer and the questions one by one (``traces.py``) follow."""
-BELOW: tuple[ReportSection, ...] = (recipes.SECTION, overview.SOURCES)
-"""What each way to answer costs and is worth, and where the numbers come from."""
+BELOW: tuple[ReportSection, ...] = (recipes.SECTION, history.SECTION, overview.SOURCES)
+"""What each way to answer costs and is worth, the refreshes so far, where numbers come from."""
 METHODS: tuple[ReportSection, ...] = (
     answers.SECTION,
     claims.SECTION,

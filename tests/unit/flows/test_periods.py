@@ -24,6 +24,7 @@ from flows.refresh.periods import (
     reasons_of,
     rows_of,
     seed_of,
+    trend,
     with_rows,
 )
 from flows.refresh.refresh import refresh_params
@@ -138,6 +139,21 @@ def test_the_first_page_shows_the_metrics_of_every_domain(tmp_path: Path) -> Non
     assert "| metric | urban | climate |" in text
     assert "| auroc | 0.6 | 0.7 |" in text
     assert "| f1 | undefined | 0.5 |" in text
+
+
+@pytest.mark.parametrize(
+    ("values", "bars"),
+    [
+        (["0.6"], ""),
+        (["0.6", ""], ""),
+        (["0.6", "0.8", "0.75"], "| urban | auroc | ▁█▆ | 0.6 | 0.8 |"),
+        (["1.0"] * 40, f"| urban | auroc | {'▁' * 26} | 1 | 1 |"),
+    ],
+)
+def test_metrics_of_several_periods_have_a_bar_each(values: list[str], bars: str) -> None:
+    columns = with_rows("", "", []).strip().split(",")
+    told = [dict.fromkeys(columns, "") | {"domain": "urban", "auroc": v} for v in values]
+    assert trend(told).splitlines()[2:] == ([bars] if bars else [])
 
 
 def test_the_page_names_the_drop_and_how_it_was_tested() -> None:

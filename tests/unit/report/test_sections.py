@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from flows.hooks import PartOfReport, hookimpl, rooms
 from flows.report.blocks import Block, Figure, Table, Text, best, interval
 from flows.report.run import DomainTable, ReportedRun
-from flows.report.sections import overview, sections
+from flows.report.sections import history, overview, sections
 from flows.report.sections.benchmark import credited
 from flows.report.words import spelled
 from flows.watch.tracking import little_checked
@@ -43,10 +43,32 @@ def test_a_section_after_one_that_is_not_there_is_refused() -> None:
         rooms().unregister(name=name)
 
 
+@pytest.mark.parametrize(
+    ("periods", "domain", "drawn"),
+    [(0, "urban", []), (1, "urban", []), (2, "climate", []), (2, "urban", ["0.5", "0.7"])],
+)
+def test_a_history_of_two_periods_is_drawn(periods: int, domain: str, drawn: list[str]) -> None:
+    told = [
+        {
+            "period": f"2026-11-0{2 + at}T0300Z",
+            "domain": domain,
+            "status": "completed",
+            "coverage": "",
+            "f1": "",
+            "auroc": "",
+            "factuality": f"0.{5 + 2 * at}",
+        }
+        for at in range(periods)
+    ]
+    shown = list(history.SECTION.blocks(replace(run_of(), history=told)))
+    words = [b.svg for b in shown if isinstance(b, Figure)]
+    assert re.findall(r"<title>[^<]*Z: ([^<]*), completed", "".join(words)) == drawn
+
+
 def test_every_family_is_shown() -> None:
     run = run_of()
     shown = {one.key for one in sections() if list(one.blocks(run))}
-    off = {"people", "published", "documents"}
+    off = {"people", "published", "documents", "history"}
     off |= {part.section.key for part in rooms().hook.report_part()}
     assert shown == {one.key for one in sections()} - off
     figures = [b for one in sections() for b in one.blocks(run) if isinstance(b, Figure)]
