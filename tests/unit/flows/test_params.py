@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from flows.hooks import room_names
 from flows.params import check_params, describe, load_params, unknown
 from flows.params_file import changed as changed_text
 from flows.project import Project, find_project
@@ -32,12 +33,16 @@ def changed(tmp_path: Path, change: dict[str, object]) -> Path:
     return file
 
 
-LISTS = ("attribution.domains", "routing.domains", "score.domains")
+LISTS = tuple(
+    f"{room}.domains" for room in ("attribution", "routing", "score") if room in room_names()
+)
 
 
 def test_the_domains_that_run_are_chosen_in_every_list_at_once(
     tmp_path: Path, terminal_in: Opened
 ) -> None:
+    if not LISTS:
+        pytest.skip("no room with a list of domains is here")
     file = changed(tmp_path, {"domains": ["climate-search"]})
     with pytest.raises(InputError) as caught:
         load_params(file)
@@ -51,7 +56,7 @@ def test_the_domains_that_run_are_chosen_in_every_list_at_once(
     params = load_params(file)
     assert params.domains == ["climate", "urban", "joined"]
     lists = [params.model_dump()[place.split(".")[0]]["domains"] for place in LISTS]
-    assert lists == [["urban", "climate"]] * 3
+    assert lists == [["urban", "climate"]] * len(LISTS)
     assert params.simulator("joined").name == "joined"
     assert f"{LISTS[0]}: urban, climate\n" in said
     kept = [line for line in before.splitlines() if "#" in line]
@@ -59,8 +64,9 @@ def test_the_domains_that_run_are_chosen_in_every_list_at_once(
     terminal_in(tmp_path).passes("domains", "climate-search")
     assert [load_params(file).model_dump()[place.split(".")[0]]["domains"] for place in LISTS] == [
         []
-    ] * 3
-    assert load_params(file).model_dump()["forms"]["sources"] == ["climate-laboratory"]
+    ] * len(LISTS)
+    if "forms" in room_names():
+        assert load_params(file).model_dump()["forms"]["sources"] == ["climate-laboratory"]
 
 
 @pytest.mark.parametrize(
