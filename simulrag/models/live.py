@@ -151,7 +151,8 @@ class LiveReplies:
         guess: bool = True,
     ) -> Usage:
         """Return what the budget is charged for the reply ``text``, see ``charged_usage``."""
-        if self.budget is None:
+        # A reply from a file that states no count costs nothing, so nothing needs a bound.
+        if self.budget is None or not (guess or used.input_tokens or used.output_tokens):
             return used
         schema = None if request.schema is None else reply_schema(request.schema)
         longest = self.budget.longest_reply(request.sampling.max_output_tokens)
