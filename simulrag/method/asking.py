@@ -75,15 +75,16 @@ async def ask_in_batches(
     The prompt shows a call's claims as ``named``, and ``values`` beside them. ``check_each`` raises
     ValueError where what is said of a claim is impossible, given both. What a reply still lacks
     after its repair is asked for alone: in half the size, then one by one. Raises ModelError where
-    one by itself has no valid reply.
+    one by itself has no valid reply, and where a half has none that lists anything.
     """
 
     async def whole(part: Sequence[Any], again: int) -> list[Any]:
         def check(reply: Batch) -> None:
-            found, problem = _usable(reply, part, check_each)
+            _, problem = _usable(reply, part, check_each)
             if problem:
-                kept = type(reply).of(found.values()) if len(part) > 1 else None
-                raise InvalidReply(problem, kept)
+                # In halves too nothing but prose: one by one would be paid for the same.
+                goes_on = len(part) > 1 and (again == AGAIN or reply.items)
+                raise InvalidReply(problem, reply if goes_on else None)
 
         shown: dict[str, Any] = {named: list(part), **values}
         try:

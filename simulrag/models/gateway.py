@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 REPAIR_PROMPT = "repair"
 _ATTEMPTS = 2
+_QUOTED = 20_000
+"""Characters that a repair quotes of a reply at most: a reply of a megabyte is not sent back."""
 _TOKENS = TypeAdapter(FirstTokens)
 WAYS_ON = (
     "Ways on: `simulrag use openai:gpt-5-mini` (a model of your own) with operations.budget, a "
@@ -236,7 +238,7 @@ class Gateway:
             except InvalidReply as error:
                 problems.append(encodable(str(error)))
                 kept += [] if error.kept is None else [error.kept]
-                bad_reply = self._prompts.as_data(reply.text)
+                bad_reply = self._prompts.as_data(reply.text[:_QUOTED])
                 messages = self._repair(request.messages, bad_reply, problems[-1])
             else:
                 break

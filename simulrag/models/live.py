@@ -243,7 +243,7 @@ def charged_usage(
     return Usage(
         calls=used.calls,
         input_tokens=sent,
-        output_tokens=min(used.output_tokens or written, max(written, longest_reply)),
+        output_tokens=min(used.output_tokens or written, longest_reply),
         cached_input_tokens=cached,
         cache_write_tokens=min(used.cache_write_tokens, sent - cached),
     )

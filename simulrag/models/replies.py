@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Text = Annotated[StrictStr, Field(min_length=1)]
 
 _SHOWN_ERRORS = 5
+_LONGEST_INTEGER = 300  # digits: a float has no more, and Python reads no more than 4,300
 THOUGHT_BEGINS, THOUGHT_ENDS = "<think>", "</think>"
 
 
@@ -58,10 +59,13 @@ class Batch(Reply):
     def by_claim(self, count: int) -> dict[int, Any]:
         """Map each of ``count`` claims, numbered from 0, to what is said of it, as far as it is.
 
-        With a number doubled or unknown it is open which claims the others were meant for: {}.
+        With a number doubled or unknown it is open which claims the others were meant for: {}. So
+        it is where the first or the last is missing: the model may have counted from 1, or passed
+        a claim over and counted on.
         """
         said = {item.index: item for item in self.items}
-        known = len(said) == len(self.items) and all(0 <= number < count for number in said)
+        once = len(said) == len(self.items)
+        known = once and said and min(said) == 0 and max(said) == count - 1
         return dict(sorted(said.items())) if known else {}
 
     def problem(self, count: int) -> str:
@@ -105,6 +109,12 @@ def _no_constant(name: str) -> NoReturn:
     raise InvalidReply(f"{name} is no JSON number")
 
 
+def _integer(text: str) -> int:
+    if len(text) > _LONGEST_INTEGER:
+        raise InvalidReply(f"the number {text[:20]}... is too large")
+    return int(text)
+
+
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
@@ -113,7 +123,10 @@ def _finite(text: str) -> float:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite
+    object_pairs_hook=_unique_keys,
+    parse_constant=_no_constant,
+    parse_float=_finite,
+    parse_int=_integer,
 )
 
 
@@ -218,8 +231,10 @@ def _kept_of(request: Request, text: str) -> Reply | None:
     for item in listed:
         with suppress(ValidationError):
             items += schema.model_validate_json(json.dumps({field: [item]}), strict=True).items
-    if len(items) < len(listed) and not all(isinstance(item, Numbered) for item in items):
-        items = []  # without numbers each stands for its place
+    numbers = [item.get("index") if isinstance(item, dict) else None for item in listed]
+    told = all(type(number) is int for number in numbers) and len({*numbers}) == len(numbers)
+    if len(items) < len(listed) and not told:
+        items = []  # without numbers each stands for its place; a doubled one says nothing
     try:
         reply = schema.of(items)
         request.check(reply)

@@ -121,9 +121,10 @@ def refuse_logprobs(settings: ModelSettings, why: str) -> None:
 def _pairs(tokens: Iterable[Any], key: str) -> Iterable[tuple[str, float]]:
     for token in tokens:
         text, value = _get(token, "token"), _get(token, "logprob")
-        number = isinstance(value, int | float) and math.isfinite(value)
-        if isinstance(text, str) and number and value > _LOWEST:
-            yield encodable(without_key(text, key)), min(0.0, float(value))
+        # Compared before it is a float: an integer of 400 digits has none.
+        number = isinstance(value, int | float) and _LOWEST < value < math.inf
+        if isinstance(text, str) and number:
+            yield encodable(without_key(text, key)), float(min(0, value))
 
 
 def _get(token: Any, name: str) -> Any:

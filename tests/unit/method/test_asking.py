@@ -102,23 +102,23 @@ def of(*numbers: int, **more: object) -> dict[str, object]:
     return {"claims": [{"index": number, **ALIGNED, **more} for number in numbers]}
 
 
-def lacking(batch: list[str], *, least: int = 1) -> dict[str, object]:
-    """A reply that leaves out the last of its claims, where there are more than ``least``."""
-    return of(*range(len(batch) - (len(batch) > least)))
-
-
 @pytest.mark.parametrize(
     ("first", "asked"),
     [
         (of(0, 1, 2, 3, 4), []),
         (of(0, 1, 3, 4), ["c"]),
-        (of(0, 1, 2, 3), ["e"]),
-        (of(4), ["ab", "cd"]),
+        (of(0, 4), ["bcd"]),
         (of(), ["ab", "cde"]),
-        (of(0, 1, 2, 3, 3), ["ab", "cde"]),  # doubled: which claims the others mean is open
-        (of(1, 2, 3, 4, 5), ["ab", "cde"]),  # counted from 1
+        # Which claims these mean is open:
+        (of(0, 1, 2, 3, 3), ["ab", "cde"]),
+        (of(1, 2, 3, 4, 5), ["ab", "cde"]),
+        (of(1, 2, 3, 4), ["ab", "cde"]),
+        (of(0, 1, 2, 3), ["ab", "cde"]),
     ],
-    ids=["whole", "in the middle", "at the end", "most", "all", "doubled", "unknown"],
+    ids=[
+        *("whole", "in the middle", "most", "all", "doubled", "unknown"),
+        *("counted from 1", "passed one over and counted on"),
+    ],
 )
 async def test_what_a_batch_lacks_is_asked_for_alone(
     first: dict[str, object], asked: list[str]
@@ -135,13 +135,13 @@ async def test_what_a_batch_lacks_is_asked_for_alone(
 
 async def test_what_is_lacking_again_is_asked_for_one_by_one_and_keeps_its_place() -> None:
     def reply(_: str, shown: dict[str, Any]) -> object:
-        alone = WRONG if shown["claims"] == ["e"] else {}
-        return of(0, **alone) if len(shown["claims"]) == 1 else lacking(shown["claims"])
+        last = len(shown["claims"]) - 1
+        return of(0, last) if last else of(0, **WRONG)
 
     ask = ScriptedModel(by_task=reply)
     verdicts = await verify_claims("q", CLAIMS, "evidence", ask, claims_per_call=5)
-    assert [verdict.status for verdict in verdicts] == [*["aligned"] * 4, "contradicted"]
-    assert [one["claims"] for one in ask.asked] == [CLAIMS, ["e"]]
+    assert [verdict.status == "contradicted" for verdict in verdicts] == [c == "c" for c in CLAIMS]
+    assert ["".join(one["claims"]) for one in ask.asked] == ["abcde", "bcd", "c"]
 
 
 @pytest.mark.parametrize("task", ["verify_batch", "boundary_batch", "verbalized_batch"])
@@ -174,23 +174,32 @@ async def test_booleans_of_another_number_are_nobodys(given: int, asked: list[st
     assert ["".join(cast("list[str]", one["claims"])) for one in ask.asked] == asked
 
 
-def said(**by_index: object) -> str:
-    return json.dumps(
-        {"claims": [{"index": int(k[1:]), "tool_confidence": v} for k, v in by_index.items()]}
-    )
+def said(*pairs: tuple[object, object]) -> str:
+    return json.dumps({"claims": [{"index": n, "tool_confidence": value} for n, value in pairs]})
+
+
+LACKS, WHOLE, ALONE = said((0, 1), (2, 1)), said((0, 1), (1, 0), (2, 1)), said((0, 0))
+BOTH = [said((0, 1)), said((0, 0), (1, 1))]
 
 
 @pytest.mark.parametrize(
     ("replies", "sent"),
     [
-        ([said(n0=1), said(n0=1, n1=0, n2=1)], 2),
-        ([said(n0=1), said(n0=1, n1=0), said(n0=1)], 3),
-        ([said(n0=1, n1=0), "I cannot say.", said(n0=1)], 3),  # the fuller one is kept
-        ([said(n0=1), said(n0=1, n1=0, n2=2), said(n0=1)], 3),  # an item that is none
-        (['{"claims": [', "", said(n0=1), said(n0=0, n1=1)], 4),
-        ([said(n0=1), said(n0=1, n1=0), said(), said(n5=1), said(n0=1)], 5),
+        ([LACKS, WHOLE], 2),
+        ([said((0, 1)), LACKS, ALONE], 3),
+        ([LACKS, "I cannot say.", ALONE], 3),  # the fuller one is kept
+        ([LACKS, said((0, 1), (1, 2), (2, 1)), ALONE], 3),  # an item that is none
+        (['{"claims": [', "", *BOTH], 4),
+        ([f'{{"claims": [{{"index": {"9" * 5000}}}]}}', "", *BOTH], 4),
+        ([LACKS, LACKS, said(), said((5, 1)), ALONE], 5),
+        # One of a doubled number, or one of no number, is no item: which claim it meant is open.
+        ([said((0, 1), (1, 1), (1, 5), (2, 1))] * 2 + BOTH, 4),
+        ([said((0, 1), ("1", 0), (2, 1))] * 2 + BOTH, 4),
     ],
-    ids=["mended", "one lacks", "prose", "one is none", "nothing", "alone lacks too"],
+    ids=[
+        *("mended", "one lacks", "prose", "one is none", "nothing", "5,000 digits"),
+        *("alone lacks too", "doubled", "no number"),
+    ],
 )
 async def test_what_was_kept_is_stored_and_replayed_without_a_call(
     tmp_path: Path, replies: list[str], sent: int
@@ -213,12 +222,21 @@ async def test_what_was_kept_is_stored_and_replayed_without_a_call(
     assert replayed.usage == {"boundary_batch": gateway.usage["boundary_batch"]}
 
 
+async def test_a_model_that_lists_nothing_is_asked_six_times_and_no_more(tmp_path: Path) -> None:
+    model = ScriptedModel(*["I cannot say."] * 99)
+    with CallCache(tmp_path / "calls", stage="test") as cache:
+        gateway = Gateway(model, SCRIPTED, cache, packaged_prompts())
+        with pytest.raises(ReplyInvalid, match="no JSON object"):
+            await assess_boundaries("q", list("abcdefgh"), "h", gateway, claims_per_call=20)
+    assert len(model.sent) == 6
+
+
 async def test_a_stored_reply_that_lacks_a_claim_and_was_not_kept_is_a_cache_error(
     tmp_path: Path,
 ) -> None:
     """Whoever took an item out of a stored reply is told, and the call is not completed."""
     with CallCache(tmp_path / "calls", stage="test") as cache:
-        gateway = Gateway(ScriptedModel(said(n0=1)), SCRIPTED, cache, packaged_prompts())
+        gateway = Gateway(ScriptedModel(said((0, 1))), SCRIPTED, cache, packaged_prompts())
         values = {"handbook": "h", "question": "q", "claims": ["a", "b"]}
         await gateway.ask(BOUNDARY_BATCH, **values)
         with pytest.raises(CacheError, match="missing: 1"):

@@ -142,6 +142,12 @@ async def test_an_invalid_reply_is_mended_once(cache: CallCache) -> None:
     assert len(provider.sent) == 2
 
 
+async def test_a_repair_quotes_no_megabyte(cache: CallCache) -> None:
+    provider = ScriptedModel("x" * 10**6, CLAIM)
+    assert (await gateway(provider, cache).complete(decompose())).text == CLAIM
+    assert len(provider.sent[1][-2].content) == 20_000
+
+
 async def test_two_invalid_replies_are_an_error_and_nothing_is_stored(cache: CallCache) -> None:
     provider = ScriptedModel('{"claims": "a"}', '{"claims": [', CLAIM)
     gate = gateway(provider, cache)

@@ -193,6 +193,11 @@ async def test_a_budget_charges_each_side_what_it_can_have(
     assert taken.output_tokens in sides[1]
 
 
+async def test_a_reply_without_a_count_costs_no_more_than_the_longest(tmp_path: Path) -> None:
+    taken, _ = await charged(tmp_path, Act(kind="raw", text=json.dumps(message("x" * 10**6))))
+    assert (taken.calls, taken.output_tokens) == (1, LIMIT)
+
+
 async def test_no_absurd_count_of_the_prompt_cache_passes_the_prompt(tmp_path: Path) -> None:
     usage = {"input_tokens": 100, "output_tokens": 3, "cache_read_input_tokens": 9 * 10**11}
     usage["cache_creation_input_tokens"] = 9 * 10**10
@@ -209,6 +214,7 @@ async def test_no_absurd_count_of_the_prompt_cache_passes_the_prompt(tmp_path: P
         ("chat", message(7), NO_COUNT[0]),
         ("chat", HTML, NO_COUNT[0]),
         ("chat", "[" * 100_000, NO_COUNT[0]),
+        ("chat", f'{{"usage": {{"prompt_tokens": {"9" * 5000}}}}}', NO_COUNT[0]),
         ("chat", " " * 65_000_000, NO_COUNT[0]),
         ("responses", {"output": 7, "usage": {"input_tokens": 9, "output_tokens": 1}}, 10),
         (

@@ -90,6 +90,8 @@ def test_providers_without_them_name_the_other_way(given: dict[str, str], proble
             (("R", 0.0),),
         ),
         ([{"token": "S", "logprob": -9999.0, "top_logprobs": None}], ()),
+        ([{"token": "S", "logprob": -(10**400)}], ()),
+        ([{"token": "S", "logprob": 10**400}], (("S", 0.0),)),
         ([{"logprob": -1}, "S"], ()),
     ],
 )
