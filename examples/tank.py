@@ -52,7 +52,7 @@ def main() -> AnswerNow:
     """One answer, by the model that is named or, without one, by stand-ins that mean nothing."""
     if len(sys.argv) > 1:
         return answer(QUESTION, simulator=Tank(), model=sys.argv[1], budget=Budget(usd=0.50))
-    return answer(QUESTION, simulator=Tank(), model="stand-in:any", cache="calls")
+    return answer(QUESTION, simulator=Tank(), model="stand-in:any", cache=".cache/calls")
 
 
 if __name__ == "__main__":

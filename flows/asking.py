@@ -136,7 +136,10 @@ def find_question(
         known = [question.question_id for question in everywhere]
         near = difflib.get_close_matches(asked, known, n=1, cutoff=0)
         hint = f"; the nearest is {near[0]}" if near else ""
-        raise InputError(f"no question has the id '{text.strip()}'{hint} (`simulrag questions`)")
+        raise InputError(
+            f"no question has the id '{text.strip()}'{hint} (`simulrag questions`; `--domain NAME` "
+            "for a domain that does not run)"
+        )
     return None
 
 

@@ -123,7 +123,8 @@ def domains(
     added = [name for name in chosen if name not in there]
     for name in added:
         if name not in names():
-            raise InputError(unknown("domain", name, sorted({*there, *names()})))
+            known = unknown("domain", name, sorted({*there, *names()}))
+            raise InputError(f"{known}; install a package of yours first (`pip install -e FOLDER`)")
     lists, entries = domain_lists(path, chosen), {f"simulators.{n}": {"name": n} for n in added}
     text = changed(path, {**lists, **entries})
     check_params(text, path.name)

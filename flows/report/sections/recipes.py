@@ -222,7 +222,7 @@ def _recipe_notes(
     ]
     yield from why(
         [row for row in measured if row.value is None],
-        lambda row: f"{row.domain}, {method_name(row.method)}",
+        lambda row: f"{method_name(row.method)} in {row.domain}",
     )
 
 
