@@ -149,7 +149,7 @@ def test_what_the_default_took(tables: Tables, replayed: Replayed) -> None:
         span([one[name].value("words") for one in found for name in names], 0)
         for names in (("paper 25 %", "paper 100 %"), ("grounded",))
     )
-    says(f"Its texts have {paper} words, grounded's {own}")
+    says(f"The paper's texts have {paper} words, grounded's {own}")
     answers = [
         answer
         for domain in OWN
@@ -163,7 +163,7 @@ def test_what_the_default_took(tables: Tables, replayed: Replayed) -> None:
         for text in answer.baselines
         if answer.final is not None
     )
-    says(f"{same} of 45 texts are RAG's to the letter")
+    says(f"{same} of grounded's 45 texts equal RAG's letter for letter")
     says(f"In the other {steps['mend']}")
     assert same + steps["mend"] == 45
 
@@ -226,7 +226,7 @@ def test_how_much_the_marks_cover(tables: Tables) -> None:
     says(f"({100 * decided / total:.0f} %)")
     _, false, _ = counted(tables, PUBLISHED, "checked")
     assert counted(tables, ["climate-published"], "checked")[1] == false
-    says(f"The {('no', 'one', 'two', 'three', 'four', 'five', 'six')[false]} false ones")
+    says(f"All {('no', 'one', 'two', 'three', 'four', 'five', 'six')[false]} false ones")
 
 
 @pytest.mark.parametrize(
@@ -283,8 +283,12 @@ def test_what_a_further_look_added(tables: Tables) -> None:
     where = {"method": "grounded", "baseline": "input_rag", "undecided": "excluded"}
     where |= {"unit": "difference"}
     found = [tables[domain].one("comparisons", "factuality", **where) for domain in SEARCH]
-    p = [[f"{one.more[of]:.2f}" for one in found if one is not None] for of in ("p", "p_holm")]
-    says(f"p is {', '.join(p[0])}, and {', '.join(p[1])} after Holm's correction")
+    (urban, one, other), (holm, *both) = (
+        [f"{one.more[of]:.2f}" for one in found if one is not None] for of in ("p", "p_holm")
+    )
+    assert (one, both[0]) == (other, both[1])
+    says(f"p is {urban} in urban and {one} in climate and epidemiology")
+    says(f"({holm} and {both[0]} after Holm's correction)")
 
 
 @pytest.mark.parametrize("line", RECIPES)
@@ -374,7 +378,7 @@ def test_what_statements_stand_on(rooms: Tables) -> None:
     )
     shows("checked", *(f"{interval(one, places=2)} of {one.n}" for one in checked))
     assert (count(judgement), count(beyond)) == ("1 of 21", "0 of 87")
-    says("one of 21 judgements, none of 87 statements beyond it")
+    says("one of 21 judgements, none of the 87 statements beyond it")
 
 
 def test_where_the_audit_and_chances_agree(rooms: Tables) -> None:
@@ -419,8 +423,8 @@ def test_tasks_without_an_error(rooms: Tables, replayed: Replayed) -> None:
             name = "near" if kind in ("out_of_range", "not_returned") else kind
             right[name] += found.get("right", 0)
             total[name] += found.get("right", 0) + found.get("wrong", 0)
-    says(f"routed {right['own']} of {total['own']} own questions")
-    says(f"{right['none']} of {total['none']} of no source")
+    says(f"right simulator for {right['own']} of {total['own']} own questions")
+    says(f"{right['none']} of {total['none']} questions that no simulator answers")
     says(f"{right['near']} of {total['near']} near misses")
 
 
