@@ -333,7 +333,7 @@ def _show_statements(console: Console, answer: Answer) -> None:
     statements = answer.final.statements
     meanings = [f"{STANDINGS[standing].sign} {words}" for standing, words in legend(statements)]
     if meanings:
-        numbered = "; ✓2: checked by run 2" if any(item.runs for item in statements) else ""
+        numbered = "; a number: the run" if any(item.runs for item in statements) else ""
         console.print(Text(f"\n{' · '.join(meanings)}{numbered}", style="dim"))
     apart = without_place(answer)
     _show_list(console, NO_PLACE, [told(item) for item in apart])

@@ -83,7 +83,7 @@ def use(
         params = check_params(text, project.params.name)
     planned = make_plan(project, params)
     write_text(project.params, text)
-    typer.echo(f"params.yaml: {' and '.join(roles)} are {settings.provider}: {settings.model}")
+    typer.echo(f"params.yaml: {', '.join(roles)} are {settings.provider}: {settings.model}")
     for place in own:
         typer.echo(f"{place} is it too: no recording has questions of this domain.")
     for place, writer in kept.items():
@@ -91,7 +91,8 @@ def use(
         typer.echo(f"{place} stays {named}, whose questions these are (--for-benchmark: new ones).")
     takes = f"; about {duration(planned.seconds)}" if planned.measured else ""
     typer.echo(f"`simulrag run`: {sum_text(planned.tasks)}{takes}")
-    typer.echo("Details: `simulrag plan`. New questions too: --for-benchmark.")
+    too = "" if for_benchmark else " New questions too: --for-benchmark."
+    typer.echo(f"Details: `simulrag plan`.{too}")
     if provider.key_variable is not None and not provider.key_is_set:
         typer.echo(f"{provider.key_variable} is not set here; it is to hold the key")
     if provider.paid and not params.operations.budget.given:

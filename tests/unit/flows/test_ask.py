@@ -58,7 +58,7 @@ def test_a_grounded_answer_comes_first_with_its_marks_and_all_in_words(
     assert lines == [
         "✓ checked by a run · ✎ corrected by a run · ⊕ added from a run · ✗ wrong by a run · "
         "? not run: a further run could decide it · ◇ a judgement: no run decides it · "
-        "∅ beyond the simulator; ✓2: checked by run 2",
+        "∅ beyond the simulator; a number: the run",
         "Said as well, in words that are not found in the text:",
         "  1. The effect holds all day.  [✓ checked by run 2]",
         "  2. Noise falls.  [∅ beyond the simulator]",
