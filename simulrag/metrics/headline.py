@@ -22,8 +22,7 @@ from simulrag.metrics.domain import DomainData
 from simulrag.metrics.families.answers import final_answer_values
 from simulrag.metrics.intervals import Floats, estimate, holm, two_sided_p
 from simulrag.metrics.methods import GROUNDED, SIMULRAG, UE_SBA, UNCERTAINTY
-from simulrag.metrics.ranking import measure
-from simulrag.metrics.selections import plans_of, ranked_claims
+from simulrag.metrics.selections import measured_claims, plans_of
 from simulrag.metrics.settings import MetricSettings
 from simulrag.metrics.table import only, select
 from simulrag.records import Record
@@ -142,7 +141,7 @@ def sample(data: DomainData, *, resamples: int, stream: str) -> Sample:
         headline = (setting.method, setting.budget_percent) == (UE_SBA, settings.headline_budget)
         if not headline or setting.reason:
             continue
-        measured = measure(ranked_claims(data, setting, settings.undecided), weights)
+        measured, _ = measured_claims(data, setting, settings.undecided, weights)
         values = {name: measured[name] for name in CLAIM_LEVEL}
     finals = final_answer_values(data, weights, settings.undecided)
     return Sample(data.scenarios, values | {name: finals[name] for name in ANSWER_LEVEL})

@@ -23,7 +23,7 @@ from simulrag.metrics.methods import (
     VERBALIZED_BY_CENTRALITY,
 )
 from simulrag.metrics.pool import PARTLY_VERIFIED, TRUE, UNDECIDED, ClaimPool
-from simulrag.metrics.ranking import RankedClaims
+from simulrag.metrics.ranking import METRICS, RankedClaims, measure
 from simulrag.metrics.settings import MetricSettings, Undecided
 from simulrag.metrics.table import Measurement
 
@@ -155,3 +155,18 @@ def ranked_claims(
         scenario=pool.scenario[counted],
         question=pool.question[counted],
     )
+
+
+def measured_claims(
+    data: DomainData, setting: BudgetedMethod, undecided: Undecided, weights: Floats
+) -> tuple[dict[str, Floats], int]:
+    """Measure the ranked claims a resample, as the mean over seeds; with the number of claims."""
+    runs = len(setting.chosen)
+    totals = {name: np.zeros(len(weights)) for name in METRICS}
+    count = 0
+    for seed in range(runs):
+        ranked = ranked_claims(data, setting, undecided, seed)
+        count += len(ranked.scores)
+        for name, values in measure(ranked, weights).items():
+            totals[name] += values
+    return {name: total / runs for name, total in totals.items()}, round(count / runs)

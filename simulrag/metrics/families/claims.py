@@ -12,10 +12,11 @@ from simulrag.metrics.families import metric
 from simulrag.metrics.intervals import Estimate, Floats, estimate, estimates, ratio
 from simulrag.metrics.methods import BASELINES, UE_SBA
 from simulrag.metrics.pool import PARTLY_VERIFIED
-from simulrag.metrics.ranking import METRICS, measure, score_levels
+from simulrag.metrics.ranking import METRICS, score_levels
 from simulrag.metrics.selections import (
     NO_BOUNDARY,
     BudgetedMethod,
+    measured_claims,
     place_of,
     plans_of,
     ranked_claims,
@@ -57,15 +58,7 @@ def _measure(
 ) -> tuple[dict[str, Floats], int]:
     if setting.reason:
         return {name: np.full(len(data.weights), np.nan) for name in METRICS}, 0
-    runs = len(setting.chosen)
-    totals = {name: np.zeros(len(data.weights)) for name in METRICS}
-    count = 0
-    for seed in range(runs):
-        ranked = ranked_claims(data, setting, undecided, seed)
-        count += len(ranked.scores)
-        for name, values in measure(ranked, data.weights).items():
-            totals[name] += values
-    return {name: total / runs for name, total in totals.items()}, round(count / runs)
+    return measured_claims(data, setting, undecided, data.weights)
 
 
 def _rows(

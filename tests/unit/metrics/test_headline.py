@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulrag.metrics.headline import METRICS, Sample, compare, resamples_for
+from simulrag.metrics.headline import METRICS, Sample, compare, headline, resamples_for, sample
+from tests.unit.metrics.measuring import FAST, data_of, measured_study
+from tests.unit.metrics.synthetic import study
 
 RESAMPLES = 4000
 
@@ -71,3 +73,14 @@ def test_the_least_p_is_below_alpha_after_the_correction() -> None:
         resamples = resamples_for(domains, 0.05, 100)
         assert 2 / (resamples + 1) * domains * len(METRICS) < 0.05 / 5
     assert resamples_for(1, 0.05, 50_000) == 50_000
+
+
+def test_what_a_refresh_compares_is_what_its_table_says() -> None:
+    """Where claims tie, the mean over the draws of both, and not one draw beside a mean."""
+    given = study(12)
+    data = data_of(given.answers, given.labels, given.finals, questions=given.questions)
+    found = sample(data, resamples=2, stream="before").values
+    told = headline(measured_study(given), FAST)
+    assert {name: told[name] for name in METRICS} == {
+        name: pytest.approx(found[name][0], abs=1e-6) for name in METRICS
+    }
