@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Required, TypedDict, Unpack
 
 from flows.report.chart import Look, Point, dots
-from flows.report.run import ReportedRun
+from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
 from simulrag.metrics.table import Measurement
 
@@ -183,6 +183,19 @@ def why(rows: Iterable[Measurement], name: Callable[[Measurement], str] | None =
         + f": {reason}."
         for reason, lines in found.items()
     ]
+
+
+FEW = 20
+"""Questions below which a domain's numbers tell large differences only."""
+
+
+def few_words(domains: Iterable[DomainTable]) -> Iterator[str]:
+    """Warn of the domains whose questions are few."""
+    few = [one.name for one in domains if one.count("completed") < FEW]
+    if few:
+        yield (
+            f"Fewer than {FEW} questions: {', '.join(few)}. Such numbers move with every question."
+        )
 
 
 Columns = Mapping[str, Callable[[Measurement], str]]

@@ -7,7 +7,7 @@ from html import escape
 
 METHODS = {
     "grounded": "SimulRAG grounded",
-    "simulrag": "SimulRAG",
+    "simulrag": "SimulRAG (paper)",
     "rag_looks": "RAG by looks",
     "output_rag": "Output-layer RAG",
     "input_rag": "Input-layer RAG",

@@ -6,7 +6,7 @@ And the paper's own numbers beside this run's, never mixed with them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from flows.report.blocks import (
     Text,
     count,
     dot_figure,
+    few_words,
     interval,
     listed,
     number,
@@ -204,10 +205,6 @@ def published_field(domain: str) -> str:
     return domain.removesuffix(_REPLAYED_SUFFIX)
 
 
-FEW = 20
-"""Questions below which a domain's numbers are not worth comparing."""
-
-
 def beside_published(run: ReportedRun) -> Iterator[Block]:
     """Show the paper's Tables 1 and 3 with this run's numbers, all domains in one table."""
     tables = [
@@ -293,20 +290,11 @@ def _beside(run: ReportedRun, table: int, metrics: Mapping[str, str]) -> Table |
         strong=tuple(at for at, row in enumerate(rows) if row[2] == method_name(UE_SBA)),
         notes=(
             *(f"{domain.title}: {comparable(domain)}" for domain in shown),
-            *_too_few(shown),
+            *(f"{few} Compare none of them with the published ones." for few in few_words(shown)),
             *why(ours, lambda row: f"{row.domain}, {row.metric}, {method_name(row.method)}"),
         ),
         fold=f"Table {table}",
     )
-
-
-def _too_few(domains: Sequence[DomainTable]) -> Iterator[str]:
-    few = [one.name for one in domains if one.count("completed") < FEW]
-    if few:
-        yield (
-            f"Fewer than {FEW} questions: {', '.join(few)}. Such numbers move with every question; "
-            "compare none of them with the published ones."
-        )
 
 
 PUBLISHED = ReportSection("published", "Published numbers beside ours", beside_published)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flows.report.blocks import Block, Facts, ReportSection, Table, Text, percent
+from flows.report.blocks import Block, Facts, ReportSection, Table, Text, few_words, percent
 from flows.report.recipes import measured_recipes, to_choose_from
 from flows.report.run import ReportedRun
 from flows.report.sections import recipes
@@ -23,6 +23,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     if findings:
         yield Text(_lead(run), "lead")
         yield from (Text(line, "finding") for line in findings)
+        yield from map(Text, few_words(run.own_and_published[0] or run.domains))
     else:
         yield Text("No question was answered, so nothing can be said.", "finding")
 
@@ -60,8 +61,8 @@ def _lead(run: ReportedRun) -> str:
     if len(ways) > 1:
         how = f"in {len(ways)} ways, with and without a simulator's evidence"
     return (
-        f"{of} were answered{f' by {model}' if model else ''} {how}; each claim of each answer was "
-        "judged by the reference."
+        f"{of} were answered{f' by {model}' if model else ''} {how}. Each claim of each answer was "
+        "judged by the reference: the right answer, made from simulator runs."
     )
 
 

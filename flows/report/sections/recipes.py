@@ -27,7 +27,7 @@ from flows.report.recipes import (
 )
 from flows.report.run import DomainTable, ReportedRun
 from flows.report.words import method_name
-from simulrag.metrics.methods import CLOSED_BOOK, OURS, SIMULRAG
+from simulrag.metrics.methods import OURS, SIMULRAG
 from simulrag.metrics.table import ESTIMATED, Measurement
 from simulrag.records import STANDINGS
 
@@ -79,19 +79,31 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
 
 
 def meaning(run: ReportedRun) -> Iterator[str]:
-    """Tell what evidence is worth, what it costs at least, and what a reader can rely on."""
-    own, _ = _answered(run)
-    chosen = [(domain, to_choose_from(measured_recipes(run, domain))) for domain in own]
-    yield from _worth([recipe for _, recipes in chosen for recipe in recipes])
+    """Tell what each way is worth, what it costs at least, and what a reader can rely on."""
+    own, published = _answered(run)
+    found = [(domain, to_choose_from(measured_recipes(run, domain))) for domain in own]
+    one_look = [each for each in found if not _looks(each[1])]
+    several = [each for each in found if _looks(each[1])]
+    names = _listed([domain.name for domain, _ in several])
+    true = (
+        *_true(one_look, "Of the claims that can be decided these are true"),
+        *_true(several, f"Where the answer takes several looks ({names})"),
+    )
+    if true:
+        yield " ".join(true)
     cheapest: dict[str, list[str]] = {}
-    for domain, recipes in chosen:
+    for domain, recipes in found:
         if least := _cheapest(recipes):
             calls = number(least.value("calls"), 0)
             cheapest.setdefault(f"{least.name} ({calls} calls)", []).append(domain.name)
     if cheapest:
-        ways = (f"{way} in {', '.join(domains)}" for way, domains in cheapest.items())
+        ways = (f"{way} in {_listed(domains)}" for way, domains in cheapest.items())
         yield f"The cheapest way that may be as good as the best: {'; '.join(ways)}."
-    yield from _relied_on(own)
+    yield from _relied_on(own, published)
+
+
+def _looks(recipes: Sequence[VariantSummary]) -> bool:
+    return any(recipe.method == "rag_looks" for recipe in recipes)
 
 
 def _answered(run: ReportedRun) -> tuple[list[DomainTable], list[DomainTable]]:
@@ -301,39 +313,51 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
     )
 
 
-def _worth(recipes: Sequence[VariantSummary]) -> Iterator[str]:
-    """Tell the share of true claims from memory and with evidence."""
-    shares: dict[bool, list[float]] = {True: [], False: []}
-    for recipe in recipes:
+def _true(
+    found: Sequence[tuple[DomainTable, Sequence[VariantSummary]]], begun: str
+) -> Iterator[str]:
+    """Tell the share of true claims of each way, over all domains."""
+    shares: dict[str, list[float]] = {}
+    for recipe in (recipe for _, recipes in found for recipe in recipes):
         if (share := recipe.value("factuality")) is not None:
-            shares[recipe.method == CLOSED_BOOK].append(share)
-    if shares[True] and shares[False]:
-        yield (
-            f"From memory (closed book) {_range(shares[True])} of the claims that can be decided "
-            f"are true. With a simulator's evidence {_range(shares[False])} are."
-        )
+            shares.setdefault(recipe.name, []).append(share)
+    if shares:
+        yield f"{begun}: {'; '.join(f'{way}, {_range(each)}' for way, each in shares.items())}."
 
 
-def _relied_on(own: Sequence[DomainTable]) -> Iterator[str]:
+def _relied_on(own: Sequence[DomainTable], published: Sequence[DomainTable]) -> Iterator[str]:
     """Tell how many marked statements are true, and how many nobody can decide here."""
-    marks: set[str] = set()
-    true, decided, undecided, total = 0.0, 0, 0.0, 0.0
-    for domain in own:
-        for standing, by_metric in _standings(domain).items():
-            undecided += by_metric["undecided"].value or 0
-            total += sum(by_metric[name].value or 0 for name in _LABELS)
-            if standing in PRINCIPAL:
-                marks.add(standing)
-                true += by_metric["true"].value or 0
-                decided += by_metric["true_share"].n or 0
-    if decided:
-        *most, last = sorted(marks, key=PRINCIPAL.index)
-        told = f"{', '.join(most)} or {last}" if most else last
-        yield (
-            f"Of the statements that the answer marks {told} the reference decides {decided}: "
-            f"{true:.0f} are true. It cannot decide {undecided:.0f} of all {total:.0f} statements. "
-            "RAG marks nothing: its reader trusts all or none."
-        )
+    marks, true, decided = _marked(own)
+    if not decided:
+        return
+    counts = [by for domain in own for by in _standings(domain).values()]
+    undecided = sum(by["undecided"].value or 0 for by in counts)
+    total = sum(by[name].value or 0 for by in counts for name in _LABELS)
+    _, others_true, others = _marked(published)
+    beside = f"; of the published questions {others_true:.0f} of {others}" if others else ""
+    yield (
+        f"Of the statements that the answer marks {_listed(marks, 'or')} the reference decides "
+        f"{decided}: {true:.0f} are true{beside}. It cannot decide {undecided:.0f} of all "
+        f"{total:.0f} statements. RAG marks nothing: its reader trusts all or none."
+    )
+
+
+def _marked(domains: Sequence[DomainTable]) -> tuple[list[str], float, int]:
+    """Count what a run stands behind: the marks that are there, true statements, decided ones."""
+    found = [
+        (mark, by)
+        for domain in domains
+        for mark, by in _standings(domain).items()
+        if mark in PRINCIPAL
+    ]
+    true = sum(by["true"].value or 0 for _, by in found)
+    decided = sum(by["true_share"].n or 0 for _, by in found)
+    return sorted({mark for mark, _ in found}, key=PRINCIPAL.index), true, decided
+
+
+def _listed(names: Sequence[str], last: str = "and") -> str:
+    """Write ``a, b and c``."""
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def _cheapest(recipes: Sequence[VariantSummary]) -> VariantSummary | None:
