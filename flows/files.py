@@ -44,10 +44,10 @@ def record_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
                     yield _record(path, number, line, kind)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read ({error.strerror}); run `dvc repro` to make it"
+            f"{path} cannot be read ({error.strerror}); run `simulrag run` to make it"
         ) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text; run `dvc repro` to make it again") from None
+        raise InputError(f"{path} is not UTF-8 text; run `simulrag run` to make it again") from None
 
 
 def read_records(path: Path, kind: type[Kind]) -> list[Kind]:
@@ -134,7 +134,7 @@ def read_frame(path: Path, what: str, columns: list[str] | None = None) -> pl.Da
     import polars as pl
 
     if not path.is_file():
-        raise InputError(f"{path} is not there; run `dvc repro` to make it")
+        raise InputError(f"{path} is not there; run `simulrag run` to make it")
     try:
         return pl.read_parquet(path, columns=columns)
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -41,7 +41,7 @@ COMMANDS: dict[tuple[str, str], dict[str, str]] = {
         "stage": "Run one stage without DVC.",
     },
     (LOOK, "flows.cli.run"): {
-        "table": "Show the cost and the worth of each method, from the last run's metrics.",
+        "table": "Show the cost and the worth of each method, from a run's metrics.",
         "figure": "Draw a figure for a paper, a panel a domain.",
     },
     (LOOK, "flows.cli.services"): {

@@ -14,10 +14,10 @@ import typer
 from flows.cli.main import code_of
 from flows.cli.output import Json, Limit, Seed, show
 from flows.imported import imported
-from flows.params import describe, open_project, unknown
+from flows.params import Params, describe, open_project, unknown
 from flows.pipeline import note, retry_failed, run_imported, run_pipeline, show_table
 from flows.plan import show_plan
-from flows.project import Results, find_project
+from flows.project import Project, Results, find_project
 from flows.running.runner import execute
 from flows.stages import stage_names, stage_of
 from simulrag.errors import BudgetMissing, InputError
@@ -100,15 +100,25 @@ def record(
         typer.echo(line)
 
 
+FolderOfRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--results", help="The folder of `run --benchmark` (default: the pipeline's data)."
+    ),
+]
+
+
 @app.command()
 def table(
     every: Annotated[
         bool, typer.Option("--all", help="Every way to write an answer, not only some eight.")
     ] = False,
+    results: FolderOfRun = None,
 ) -> None:
-    """Show the cost and the worth of each method, from the last run's metrics."""
+    """Show the cost and the worth of each method, from a run's metrics."""
     project, params = open_project()
-    show_table(project, params, project.results, every=every)
+    place, measured = _measured(project, params, results)
+    show_table(project, params.model_copy(update={"domains": measured}), place, every=every)
 
 
 @app.command(epilog="Example: simulrag figure calls --out calls.pdf --results data/runs/imported")
@@ -120,10 +130,7 @@ def figure(
         ),
     ],
     out: Annotated[Path, typer.Option(help="The file: .pdf, .svg or .png.")],
-    results: Annotated[
-        Path | None,
-        typer.Option(help="The folder of `run --benchmark` (default: the pipeline's data)."),
-    ] = None,
+    results: FolderOfRun = None,
     domain: Annotated[
         list[str] | None,
         typer.Option("--domain", "-d", help="A panel of it; again for more (default: all)."),
@@ -134,12 +141,22 @@ def figure(
     from flows.report.run import ReportedRun, read_domains
 
     project, params = open_project()
-    place = Results(results) if results else project.results
-    there = [path.stem for path in sorted(place.metrics.glob("*.json"))]  # no room writes one
-    asked = domain or [name for name in params.domains if name in there] or there
-    run = ReportedRun(params.metrics, read_domains(place.metrics, asked))
-    draw(name, run, out)
+    place, measured = _measured(project, params, results)
+    asked = domain or measured
+    draw(name, ReportedRun(params.metrics, read_domains(place.metrics, asked)), out)
     typer.echo(f"{out}: {', '.join(asked)}")
+
+
+def _measured(project: Project, params: Params, folder: Path | None) -> tuple[Results, list[str]]:
+    """Return where a run's outs lie and its domains. Raises InputError where none was measured."""
+    place = Results(folder) if folder else project.results
+    there = [path.stem for path in sorted(place.metrics.glob("*.json"))]  # no room writes one
+    if not there:
+        raise InputError(
+            f"{place.metrics} holds no metrics; `simulrag run` makes those of the pipeline, "
+            "`simulrag run --benchmark FOLDER` those of data/runs/FOLDER"
+        )
+    return place, [name for name in params.domains if name in there] or there
 
 
 @app.command()

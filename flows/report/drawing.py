@@ -71,8 +71,6 @@ def draw(name: str, run: ReportedRun, file: Path) -> None:
         raise InputError(f"there is no figure '{name}'; give {' or '.join(FIGURES)}")
     if file.suffix not in (".pdf", ".svg", ".png"):
         raise InputError(f"{file}: write a .pdf, .svg or .png")
-    if not run.domains:
-        raise InputError("there are no metrics to draw yet; `simulrag run` makes them")
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure

@@ -186,33 +186,39 @@ def markdown(table: Table) -> str:
     return "\n".join([f"**{table.caption}**", "", *lines, *notes]) + "\n"
 
 
+PAGE_ROWS = 40
+"""So many rows fit a page of LaTeX; a longer table is a ``longtable``."""
+
+
 def latex(table: Table) -> str:
-    """Write a ``table`` with booktabs rules; a cell that repeats the one above it stays empty."""
+    """Write a table with booktabs rules; a cell that repeats the one above it stays empty."""
     layout = "l" * table.headers + "r" * (len(table.columns) - table.headers)
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{_escaped(table.caption)}}}",
-        rf"\begin{{tabular}}{{{layout}}}",
-        r"\toprule",
-        _ampersands([_escaped(name) for name in table.columns]),
-        r"\midrule",
-    ]
+    caption = rf"\caption{{{_escaped(table.caption)}}}"
+    head = [r"\toprule", _ampersands([_escaped(name) for name in table.columns]), r"\midrule"]
+    notes = [rf"\par\smallskip\footnotesize {_escaped(note)}" for note in table.notes]
+    rows = [*_latex_rows(table), r"\bottomrule"]
+    if len(table.rows) > PAGE_ROWS:
+        begun = [rf"\begin{{longtable}}{{{layout}}}", rf"{caption} \\", *head, r"\endfirsthead"]
+        lines = [*begun, *head, r"\endhead", *rows, r"\end{longtable}", "{", *notes, r"\par}"]
+    else:
+        begun = [r"\begin{table}", r"\centering", caption, rf"\begin{{tabular}}{{{layout}}}"]
+        lines = [*begun, *head, *rows, r"\end{tabular}", *notes, r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_rows(table: Table) -> Iterator[str]:
     above = ""
     for index, row in enumerate(table.rows):
         cells = [_escaped(cell) for cell in row]
         if table.headers > 1 and cells[0] == above:
             cells[0] = ""
         elif index and table.headers > 1:
-            lines.append(r"\addlinespace")
+            yield r"\addlinespace"
         above = cells[0] or above
         bold = [
             rf"\textbf{{{c}}}" if (index, at) in table.best else c for at, c in enumerate(cells)
         ]
-        lines.append(_ampersands(bold))
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip\footnotesize {_escaped(note)}" for note in table.notes]
-    return "\n".join([*lines, r"\end{table}"]) + "\n"
+        yield _ampersands(bold)
 
 
 def _pipes(cells: list[str] | tuple[str, ...]) -> str:

@@ -228,17 +228,19 @@ def read_table(path: Path) -> pl.DataFrame:
     import polars as pl
 
     if not path.is_file():
-        raise InputError(f"{path} is not there; run `dvc repro` to make it")
+        raise InputError(f"{path} is not there; run `simulrag run` to make it")
     text = path.read_bytes()
     if not text.endswith(b"\n"):
-        raise InputError(f"{path} ends within a line, as one that was cut short; run `dvc repro`")
+        raise InputError(
+            f"{path} ends within a line, as one that was cut short; run `simulrag run`"
+        )
     try:
         frame = pl.read_csv(text, schema_overrides=schema())
     except pl.exceptions.PolarsError as error:
         first = str(error).partition("\n")[0]
         raise InputError(f"{path} is not a table of metrics ({first}); make it again") from None
     if tuple(frame.columns) != COLUMNS:
-        raise InputError(f"{path} has other columns than this version's; run `dvc repro`")
+        raise InputError(f"{path} has other columns than this version's; run `simulrag run`")
     return frame.with_columns(pl.selectors.string().fill_null(""))
 
 

@@ -130,6 +130,8 @@ def test_handbook_and_params(terminal: Terminal) -> None:
         (("import-official", "nowhere"), ["nowhere", "questions.json"]),
         (("cache", "import", "nowhere.parquet"), ["nowhere.parquet"]),
         (("stage", "answer"), ["--domain"]),
+        (("table", "--results", "nowhere"), ["nowhere/metrics holds no metrics", "--benchmark"]),
+        (("figure", "calls", "--out", "a.pdf", "--results", "no"), ["no/metrics holds no metrics"]),
         (("refresh", "--period", "x"), ["'x' is not a period", "2026-11-23T0300Z"]),
         (("refresh",), ["llm.benchmark", "replay", "simulrag use --for-benchmark"]),
     ],

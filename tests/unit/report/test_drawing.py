@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,8 +51,3 @@ def test_a_domain_without_such_numbers(tmp_path: Path) -> None:
     found = [row for row in looked_up("urban") if row.family not in ("claims", "answers")]
     with pytest.raises(InputError, match="no domain of this run has numbers for 'claims'"):
         draw("claims", run_of(DomainTable.of("urban", found)), tmp_path / "a.png")
-
-
-def test_a_run_without_metrics(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there are no metrics to draw yet"):
-        draw("calls", replace(run_of(), domains=()), tmp_path / "a.png")

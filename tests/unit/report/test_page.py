@@ -320,5 +320,11 @@ def test_latex_escapes_and_leaves_out_what_repeats() -> None:
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
 
 
+def test_a_table_longer_than_a_page_of_latex_goes_over_several() -> None:
+    long = latex(replace(TABLE, rows=TABLE.rows * 30))
+    assert long.startswith("\\begin{longtable}{llr}\n\\caption{")
+    assert (long.count(r"\toprule"), "{table}" in long) == (2, False)
+
+
 def test_csv_has_the_cells() -> None:
     assert files_of(TABLE)["csv"].splitlines()[2] == "15 %,UE|SBA,—"
