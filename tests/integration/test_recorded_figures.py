@@ -134,11 +134,12 @@ def test_own_questions(tables: Tables, line: str) -> None:
     found = [recipes(tables[domain])[RECIPES[line]] for domain in OWN]
     calls = span([one.value("calls") for one in found], 1 if line == "grounded" else 0)
     shows(line, calls, *(interval(one.found["factuality"], places=2) for one in found))
-    worth = {"informativeness": 1, "undecided_claims": 1, "completeness": 2}
-    shows(
-        line,
-        *(f"{one.value(of):.{places}f}" for of, places in worth.items() for one in found),
-    )
+    for what, of, places in (
+        ("true claims", "informativeness", 1),
+        ("undecided claims", "undecided_claims", 1),
+        ("asked values", "completeness", 2),
+    ):
+        shows(what, line, *(f"{one.value(of):.{places}f}" for one in found))
 
 
 def test_what_the_default_took(tables: Tables, replayed: Replayed) -> None:
