@@ -31,11 +31,15 @@ GROUP = "simulrag.simulators"
 
 def missing(error: BaseException) -> str:
     """Say how to install what an import did not find; "" where no extra brings it."""
-    package = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    package = _not_found(error)
     if package not in _EXTRAS:
         return ""
     alone = f" (or {package} alone)" if package == "polars" else ""
     return f"this needs {package}: pip install 'simulrag[{_EXTRAS[package]}]'{alone}"
+
+
+def _not_found(error: BaseException) -> str:
+    return (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
 
 
 def names() -> list[str]:
@@ -96,9 +100,10 @@ def _factory(name: str) -> Callable[..., Any]:
             try:
                 factory: Callable[..., Any] = entry.load()
             except Exception as error:
-                why = (
-                    no_package(entry.module) or missing(error) or f"{type(error).__name__}: {error}"
-                )
+                why = no_package(entry.module) or missing(error)
+                if not why and _not_found(error) == entry.module.partition(".")[0]:
+                    why = f"{entry.module} is not installed and not in this folder"
+                why = why or f"{type(error).__name__}: {error}"
                 where = "" if entry.value == name else f" ({entry.value})"
                 raise MissingEngineError(
                     f"simulator '{name}'{where} cannot be imported: {why}"

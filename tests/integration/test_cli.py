@@ -106,6 +106,8 @@ def test_a_simulator_of_this_folder_is_named_by_its_class(terminal: Terminal) ->
     said = terminal("handbook", "tank_of_mine:Tub")
     assert said.code == 1
     assert "tank_of_mine:Tub" in said.err
+    said = terminal("handbook", "tanc:Tank")
+    assert (said.code, "tanc is not installed and not in this folder" in said.err) == (1, True)
 
 
 def test_handbook_and_params(terminal: Terminal) -> None:
