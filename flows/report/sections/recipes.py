@@ -316,9 +316,10 @@ def _reliable(domains: Sequence[DomainTable]) -> Table:
 def _true(
     found: Sequence[tuple[DomainTable, Sequence[VariantSummary]]], begun: str
 ) -> Iterator[str]:
-    """Tell the share of true claims of each way, over all domains."""
+    """Tell the share of true claims of each method, at its largest m and budget."""
     shares: dict[str, list[float]] = {}
-    for recipe in (recipe for _, recipes in found for recipe in recipes):
+    largest = ({recipe.method: recipe for recipe in recipes} for _, recipes in found)
+    for recipe in (recipe for by_method in largest for recipe in by_method.values()):
         if (share := recipe.value("factuality")) is not None:
             shares.setdefault(recipe.name, []).append(share)
     if shares:
