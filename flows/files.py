@@ -82,6 +82,8 @@ def _replaced(path: Path) -> Iterator[Callable[[bytes], object]]:
     Raises EnvironmentFault where it cannot be written; what the work in between raises stays as it
     is.
     """
+    if path.exists() and not path.is_file():  # a device or a folder: not ours to replace
+        raise EnvironmentFault(f"{path} cannot be written: it is no file")
     check_folder(path.parent)
     part = path.with_name(f".{path.name}.part")
 

@@ -257,6 +257,7 @@ def as_html(
         stands_without=stands_without(answer),
         without_place=without_place(answer),
         left_out=left_out(answer),
+        problems=answer.audit.problems if answer.audit else (),
         rows=[] if is_marked(answer) else claim_rows(answer),
         standings=STANDINGS,
         colours=colours,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-from pydantic import Field, JsonValue, SkipValidation, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, SkipValidation, ValidationError
 
 from simulrag.calls.keys import CallKind, canonical_json, key_of, request_text
 from simulrag.errors import CacheError, first_problem
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 CALL, STAGE, SPENT = "call/", "stage/", "spent/"  # what the names of rows begin with
 
+_NAME = ("provider", "endpoint", "model")
+"""What names a model."""
 HOLD_S = 900.0
 """How long a process that died still holds its calls under way from the others, in Redis."""
 
@@ -53,7 +55,7 @@ class StoredCall(Record):
     @property
     def model_name(self) -> str:
         """``provider/endpoint/model``, without what the request does not name."""
-        parts = (self.request.get(part) for part in ("provider", "endpoint", "model"))
+        parts = (self.request.get(part) for part in _NAME)
         return "/".join(str(part) for part in parts if part) or "a model"
 
 
@@ -125,10 +127,16 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"not JSON: {name}")
 
 
+def _named(request: dict[str, str]) -> dict[str, str]:
+    if missing := [name for name in _NAME if name not in request]:
+        raise ValueError(f"it names no {', '.join(missing)}")
+    return request
+
+
 class SpentUsage(Record):
     """Usage that was billed; ``request`` names the model. ``service``: see StoredCall."""
 
-    request: dict[str, str]
+    request: Annotated[dict[str, str], AfterValidator(_named)]
     usage: Usage
     time: str
     service: str = ""
@@ -137,7 +145,8 @@ class SpentUsage(Record):
     @property
     def name(self) -> tuple[str, str, str]:
         """Provider, endpoint, model."""
-        return self.request["provider"], self.request["endpoint"], self.request["model"]
+        provider, endpoint, model = (self.request[name] for name in _NAME)
+        return provider, endpoint, model
 
 
 class Ledger:
@@ -161,17 +170,17 @@ class Ledger:
                 self._seen.add(row)
                 try:
                     spent.append(SpentUsage.model_validate_json(text))
-                except ValueError as error:
+                except ValidationError as error:
                     raise CacheError(
                         f"what was spent cannot be read from {self._store.place}: the row {row} is "
-                        f"damaged: {str(error).partition(chr(10))[0]}. See `simulrag cache verify`"
-                    ) from error
+                        f"damaged: {first_problem(error)}. See `simulrag cache verify`"
+                    ) from None
         return spent
 
     def note(self, name: tuple[str, str, str], usage: Usage, service: str = "") -> None:
         """Keep usage that was billed; ``service``: how it was bought."""
         spent = SpentUsage(
-            request=dict(zip(("provider", "endpoint", "model"), name, strict=True)),
+            request=dict(zip(_NAME, name, strict=True)),
             usage=usage,
             time=datetime.now(UTC).isoformat(timespec="milliseconds"),
             service=service,

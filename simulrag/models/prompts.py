@@ -34,7 +34,7 @@ _CLOSING = re.compile(r"</([a-z_]+)>")
 _UNSEEN = (
     r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    r"\U000e0000-\U000e0fff"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 """What Unicode has a reader ignore, and controls, as a class of a pattern."""
 _IS_UNSEEN = re.compile(f"[{_UNSEEN}]")

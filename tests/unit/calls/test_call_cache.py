@@ -202,6 +202,22 @@ def test_an_emptied_database_is_said_before_anything_is_paid_again(place: Path, 
     CallCache(place, stage="a").close()
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"request": {"model": "m"}, "usage": {}, "time": ""}', "names no provider, endpoint"),
+        ('{"request": {}, "usage": {"calls": -1}, "time": ""}', "names no"),
+        ('{"request": [], "usage": {}, "time": ""}', "request"),
+        ("[" * 100_000, "recursion"),
+    ],
+)
+def test_a_ledger_that_was_altered_is_said_to_be(place: Path, text: str, problem: str) -> None:
+    with CallCache(place, stage="a") as cache:
+        cache._store.put({"spent/1": text})
+        with pytest.raises(CacheError, match=rf"spent cannot be read.*spent/1.*{problem}"):
+            cache.ledger().news()
+
+
 def _limit_pages(cache: CallCache, pages: int) -> None:
     """Make the database full for this connection, as a full disk does."""
     cache._store._cache._sql(f"PRAGMA max_page_count = {pages}")

@@ -95,6 +95,8 @@ def test_what_a_grounded_answer_lacks_and_what_went_wrong_are_told(
         "  1. The queue is 40 vehicles. (run 1)"
     )
     assert "Problem: the mended text lost a quote" in lines
+    notebook = as_html(answer.model_copy(update={"audit": audit}), "")
+    assert "Problem: the mended text lost a quote" in notebook
 
 
 def test_an_answer_says_which_steps_it_stands_without(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
+from os import mkfifo, mknod
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,23 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
     path.write_text('{"tool": "t", "arguments": {}, "left_since": 1}\n')
     with pytest.raises(InputError, match=r"jsonl:1: left_since: Extra inputs"):
         read_records(path, ToolCall)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "link to a fifo", "folder"])
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "place"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "socket":
+        mknod(path, stat.S_IFSOCK | 0o600)
+    else:
+        mkfifo(tmp_path / "fifo")
+        path.symlink_to(tmp_path / "fifo") if kind.startswith("link") else mkfifo(path)
+    before = path.lstat().st_mode
+    with pytest.raises(EnvironmentFault, match="place cannot be written: it is no file"):
+        write_text(path, "text")
+    assert path.lstat().st_mode == before
+    assert not list(tmp_path.glob("*.part"))
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"not json\n"])

@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from simulrag.calls import CallCache, cache_stats
+from simulrag.calls.inspection import read_calls
 from simulrag.errors import (
     CacheError,
     InputError,
@@ -169,6 +170,16 @@ async def test_a_check_is_part_of_being_valid(cache: CallCache) -> None:
     completion = await gateway(provider, cache).complete(decompose(at_most_one_claim))
     assert completion.text == CLAIM
     assert "more than one claim" in provider.sent[1][-1].content
+
+
+async def test_altered_usage_of_a_stored_reply_is_a_cache_error(cache: CallCache) -> None:
+    gate = gateway(ScriptedModel(CLAIM), cache)
+    await gate.complete(decompose())
+    (stored,) = read_calls(cache.place)
+    row = f"call/{stored.key}"
+    cache._store.put({row: str(cache._store.get(row)).replace('"calls":1', '"calls":-1')})
+    with pytest.raises(CacheError, match=r"'decompose'.*calls: Input should be.*refresh"):
+        await gate.complete(decompose())
 
 
 async def test_a_stored_reply_that_no_longer_validates_is_a_cache_error(cache: CallCache) -> None:

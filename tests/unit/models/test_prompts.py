@@ -188,6 +188,7 @@ def test_other_markup_stays_as_it_is(text: str) -> None:
         # The like of these.
         *("\u226eevidence>", "\u2329\u29f8evidence>", "<\u0337evidence>", "\u276c/evidence>"),
         *("</EV\u0406D\u0395\u039d\u0421\u0415>", "</evidenc\u0435\u2800>", "</\u0441laims>"),
+        *("<\U0001d173/evidence>", "</evi\U0001bca3dence>"),
         *("</qu\u0435sti\u03bfn>", "</\u04bbandbook>", "\u2770\u2cc6evidence>"),
     ],
 )
