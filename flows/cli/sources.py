@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -213,7 +214,7 @@ def import_official(
         raise InputError(f"{folder} holds several domains: --domain and --out go with one of them")
     imported = {}
     for place in folders:
-        name = domain or place.resolve().name
+        name = domain or Path(os.path.realpath(place)).name
         check_name(name, "name each folder's by --domain")
         imported[name] = read_published(place, name)
     for name, questions in imported.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -28,9 +29,10 @@ def read_published(folder: str | Path, domain: str | None = None) -> list[Questi
     what to do.
     """
     folder = Path(folder)
-    domain = domain or folder.resolve().name
+    whole = Path(os.path.realpath(folder))  # Path.resolve raises where links go round
+    domain = domain or whole.name
     questions = _entries(folder / QUESTIONS, ("question", "reference_answer"))
-    apart = folder.resolve().parent / "cache" / folder.resolve().name / EVIDENCE
+    apart = whole.parent / "cache" / whole.name / EVIDENCE
     beside = apart if apart.is_file() else folder / EVIDENCE
     evidence = _entries(beside, ("question", "derived_quantitative_answer"))
     by_text: dict[str, str] = {}

@@ -111,6 +111,15 @@ def test_a_domain_is_named_as_in_params(tmp_path: Path, name: str) -> None:
         imported(tmp_path / "files", None, 0)
 
 
+@pytest.mark.parametrize("name", ["urban", None])
+def test_links_that_go_round_are_one_line(tmp_path: Path, name: str | None) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for folder in (tmp_path / "a", tmp_path / "a" / "urban"):
+        with pytest.raises(InputError, match=r"questions\.json"):
+            import_official(folder, domain=name, out=tmp_path / "x.jsonl")
+
+
 ASKED = {"question": "?", "reference_answer": "A."}
 
 
