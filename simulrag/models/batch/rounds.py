@@ -192,12 +192,11 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
     total = ImportedReplies()
     for file in files:
         try:
-            with file.open(encoding="utf-8-sig") as lines:
+            # What is no UTF-8 becomes halves of surrogates: its line alone is refused.
+            with file.open(encoding="utf-8-sig", errors="surrogateescape") as lines:
                 total += take_results(store, lines, file.name)
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise InputError(f"{file} is not UTF-8 text; name a JSONL file of results") from None
     return total
 
 
