@@ -29,7 +29,7 @@ from simulrag.calls import (
     read_calls,
     verify_cache,
 )
-from simulrag.errors import InputError
+from simulrag.errors import InputError, SimulRAGError
 from simulrag.models.batch.rounds import (
     BatchBudget,
     BatchProgress,
@@ -37,6 +37,7 @@ from simulrag.models.batch.rounds import (
     export,
     export_plain,
     fetch,
+    give_up,
     read_files,
     status,
     submit,
@@ -210,6 +211,20 @@ def batch_status(as_json: Json = False) -> None:
     fields = {"calls": states, "batches": [item.model_dump() for item in batches]}
     counted = ", ".join(f"{n} {state}" for state, n in states.items())
     show(as_json, fields, counted, *map(_progress, batches))
+    if problem := _problem(batches):
+        raise SimulRAGError(problem)
+
+
+@batch_app.command("drop")
+def batch_drop(
+    name: Annotated[str, typer.Argument(help="The batch's name, as `batch status` shows it.")],
+    as_json: Json = False,
+) -> None:
+    """Give up a batch that its provider no longer has: its calls are to be sent, and paid, anew."""
+    with _store() as (store, _):
+        again = give_up(store, name)
+    told = f"{again} calls of {name} wait; `simulrag batch submit` sends, and pays, them anew"
+    show(as_json, {"again": again}, told)
 
 
 @batch_app.command("import")
@@ -225,27 +240,42 @@ def batch_import(
     """Import replies, of finished batches or from files."""
     with _store() as (store, _):
         report, batches = (read_files(store, files), []) if files else fetch(store)
-    failed = f" ({report.failed} of them refusals or cut off)" if report.failed else ""
+    failed = f" ({report.failed} of them fail: refused, cut off, odd)" if report.failed else ""
     lines = [f"{report.answered} calls answered{failed}, {report.present} were before"]
     if report.again:
-        lines.append(f"{report.again} calls without a reply wait to be sent again")
+        lines.append(f"{report.again} calls without a reply wait to be sent, and paid, again")
     lines += [f"  refused: {line}" for line in report.refused[:SHOWN_REFUSALS]]
-    going = [item for item in batches if item.state is None or not item.state.ended]
-    show(as_json, report.model_dump(), *lines, *map(_progress, going))
-    if report.refused:
-        raise InputError(
-            f"{len(report.refused)} replies belong to no pending call and were refused (the first: "
-            f"{report.refused[0]}); the others are in"
-        )
+    going = [item for item in batches if item.problem or not (item.state and item.state.ended)]
+    problem, refused = _problem(batches), report.refused
+    show(as_json, report.model_dump() | {"problem": problem}, *lines, *map(_progress, going))
+    said = [f"{len(refused)} lines were refused (the first: {refused[0]})"] if refused else []
+    if said or problem:
+        kind = InputError if files else SimulRAGError
+        raise kind("; ".join([*said, *filter(None, [problem]), "all else is in"]))
 
 
 def _progress(item: BatchProgress) -> str:
     batch, state = item.batch, item.state
+    if item.problem:
+        return f"  {batch.name} ({batch.provider_id}): {item.problem}"
     if state is None:
         return f"  {batch.name}: submission was interrupted, see `simulrag batch submit`"
     problem = f": {state.problem}" if state.problem else ""
     done = f"{state.status}, {state.done} of {state.total or batch.size}{problem}"
     return f"  {batch.name} ({batch.provider_id}): {done}"
+
+
+def _problem(batches: list[BatchProgress]) -> str:
+    """Say how many batches could not be had, and the ways on; "" for none."""
+    failed = [item for item in batches if item.problem]
+    if not failed:
+        return ""
+    name = failed[0].batch.name
+    return (
+        f"{len(failed)} of {len(batches)} batches could not be had (the first, {name}: "
+        f"{failed[0].problem}). Run this again; `simulrag batch drop {name}` gives up one that its "
+        "provider no longer has: its calls are then sent, and paid, anew"
+    )
 
 
 @contextmanager

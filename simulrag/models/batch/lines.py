@@ -150,8 +150,8 @@ class ImportedReplies(Record):
     """What an import did.
 
     ``answered``: calls that have a reply now; ``failed`` of them one that fails their question (a
-    refusal, a cut-off reply). ``present``: answered before. ``again``: the provider failed, they
-    wait to be sent again. ``refused``: "line N: why" for each line that answers no pending call.
+    refusal, a reply that is cut off or odd). ``present``: answered before. ``again``: the provider
+    failed, they wait to be sent again. ``refused``: "line N: why" for each line not taken.
     """
 
     answered: int = 0
@@ -165,8 +165,8 @@ class ImportedReplies(Record):
         return ImportedReplies(**{n: getattr(self, n) + getattr(other, n) for n in names})
 
 
-class _RefusedError(ValueError):
-    """The line answers no pending call; the text says why."""
+class _RefusedError(Exception):
+    """The line is not taken; the text says why."""
 
 
 def take_results(store: PendingStore, lines: Iterable[str], source: str) -> ImportedReplies:
@@ -196,15 +196,19 @@ def _matched(
     store: PendingStore, taken: dict[str, PendingCall], line: str
 ) -> tuple[PendingCall, Literal["answered", "present", "again"]]:
     try:
+        line.encode()
         content = parse_json(line)
+    except UnicodeEncodeError:
+        raise _RefusedError("not UTF-8 text") from None
     except ValueError as error:
         raise _RefusedError(str(error)) from None
     id = content.get("custom_id") if isinstance(content, dict) else None
     if not isinstance(id, str):
         raise _RefusedError("no custom_id")
-    call = taken.get(id) or store.call(id)
+    known = re.fullmatch("[0-9a-f]{64}", id)
+    call = (taken.get(id) or store.call(id)) if known else None
     if call is None:
-        shown = id if re.fullmatch("[0-9a-f]{64}", id) else "of another form"
+        shown = id if known else "of another form"
         raise _RefusedError(
             f"no call with key {shown} is pending: it was never asked, its request has changed "
             "since, or its reply is in the call cache already"
@@ -214,10 +218,13 @@ def _matched(
         raise _RefusedError(f"the request of {id} was altered: it is not what this call sends")
     if call.reply is not None:
         return call, "present"
-    reply = _reply(call, content)
+    key = known_key(provider_of(call.target).key_variable)
+    try:
+        reply = _reply(call, content)
+    except ODD_SHAPE as error:  # a file, as a server, may hold anything
+        raise _RefusedError(f"the reply to {id} is none: {scrub(str(error), key)}") from None
     if reply is None:
         return call.model_copy(update={"batch": None}), "again"
-    key = known_key(provider_of(call.target).key_variable)
     kept = {
         "text": without_key(reply.text, key),
         "model_version": scrub(reply.model_version, key),
@@ -230,15 +237,12 @@ def _matched(
 
 def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
     """Return the reply; None where the provider failed and is to be asked again."""
-    if "text" in content:
-        return _written(content)
     batches = provider_of(call.target).batches
     if batches.result not in content:
+        if "text" in content:
+            return _written(content)
         raise _RefusedError(f"no reply of {call.target.provider}'s interface in it, and no 'text'")
-    try:
-        body = batches.body(content)
-    except ValueError as error:
-        raise _RefusedError(str(error)) from None
+    body = batches.body(content)
     if body is None:
         return None
     if isinstance(body, str):
@@ -251,9 +255,6 @@ def _reply(call: PendingCall, content: dict[str, Any]) -> BatchReply | None:
             failure_kind=next(kind for kind, made in FAILED.items() if isinstance(error, made)),
             usage=error.usage or Usage(calls=1),
         )
-    except (ValueError, *ODD_SHAPE):
-        # Read without the SDK's validation, as a live reply is; a file may hold anything.
-        raise _RefusedError(f"the reply to {call.id} has not the form of the provider's") from None
     return BatchReply(
         text=reply.text,
         usage=reply.usage,

@@ -63,10 +63,15 @@ class WrittenBatch(Record):
 
 
 class BatchProgress(Record):
-    """A submitted batch and how far it is; ``state`` None: its submission was interrupted."""
+    """A submitted batch and how far it is.
+
+    ``problem``: why its provider could not be asked, or its results not read to the end. ``state``
+    None without a problem: its submission was interrupted.
+    """
 
     batch: Batch
-    state: BatchState | None
+    state: BatchState | None = None
+    problem: str = ""
 
 
 def counts(calls: Iterable[PendingCall]) -> dict[str, int]:
@@ -143,8 +148,7 @@ def submit(
                 "is not known. Look at your account there: where it is listed, import its result "
                 "file; where not, `simulrag batch submit --again` sends its calls once more"
             )
-        _put_back(store, batch.name)
-        store.remove_batch(batch.name)
+        _close(store, batch.name)
     for part in parts(store.calls()):
         check(store, part)
         yield _send(store, part)
@@ -155,10 +159,14 @@ def status(store: PendingStore) -> list[BatchProgress]:
     progress = []
     for batch in store.batches():
         if batch.provider_id is None:
-            progress.append(BatchProgress(batch=batch, state=None))
+            progress.append(BatchProgress(batch=batch))
             continue
         asked = methodcaller("state", batch.provider_id)
-        state: BatchState = at_provider(batch.target, asked)
+        try:
+            state: BatchState = at_provider(batch.target, asked)
+        except SimulRAGError as error:  # the others may be had all the same
+            progress.append(BatchProgress(batch=batch, problem=str(error)))
+            continue
         known = batch.model_copy(update={"status": state.status, "ended": state.ended})
         store.put_batch(known)
         progress.append(BatchProgress(batch=known, state=state))
@@ -166,25 +174,39 @@ def status(store: PendingStore) -> list[BatchProgress]:
 
 
 def fetch(store: PendingStore) -> tuple[ImportedReplies, list[BatchProgress]]:
-    """Import the results of every batch that has ended; the others are listed.
+    """Import the results of every batch that has ended; all are listed as they stand then.
 
-    Calls that an ended batch did not answer wait to be sent again.
+    Calls that an ended batch did not answer wait to be sent again. A batch with a problem stays:
+    what came of it is taken, and the next import asks for the rest.
     """
     total = ImportedReplies()
-    progress = status(store)
-    for item in progress:
+    progress = []
+    for item in status(store):
         batch, state = item.batch, item.state
-        if state is None or not state.ended or batch.provider_id is None:
-            continue
-        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as lines:
-            try:
-                _download(batch, batch.provider_id, lines)
-            finally:  # what came before a line too long is paid for
-                lines.seek(0)
-                total += take_results(store, lines, batch.name)
-        total += ImportedReplies(again=_put_back(store, batch.name))
-        store.remove_batch(batch.name)
+        problem = item.problem
+        if state is not None and state.ended and batch.provider_id is not None:
+            with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as lines:
+                try:
+                    total += _download(batch, batch.provider_id, lines)
+                except SimulRAGError as error:
+                    problem = str(error)
+                finally:  # what came before is paid for
+                    lines.seek(0)
+                    total += take_results(store, lines, batch.name)
+            if not problem:
+                total += ImportedReplies(again=_close(store, batch.name))
+        progress.append(item.model_copy(update={"problem": problem}))
     return total, progress
+
+
+def give_up(store: PendingStore, name: str) -> int:
+    """Forget a batch that its provider has no longer; its calls without a reply wait again.
+
+    Returns how many: they are sent, and paid for, anew. Raises InputError for no such batch.
+    """
+    if name not in {batch.name for batch in store.batches()}:
+        raise InputError(f"no batch '{name}' is open; `simulrag batch status` names those that are")
+    return _close(store, name)
 
 
 def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
@@ -192,21 +214,25 @@ def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
     total = ImportedReplies()
     for file in files:
         try:
-            with file.open(encoding="utf-8-sig") as lines:
+            # What is no UTF-8 becomes halves of surrogates: its line alone is refused.
+            with file.open(encoding="utf-8-sig", errors="surrogateescape") as lines:
                 total += take_results(store, lines, file.name)
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise InputError(f"{file} is not UTF-8 text; name a JSONL file of results") from None
     return total
 
 
-def _download(batch: Batch, id: str, file: TextIO) -> None:
-    """Write a batch's result lines to a file, without the key. Raises as ``at_provider`` does."""
+def _download(batch: Batch, id: str, file: TextIO) -> ImportedReplies:
+    """Write a batch's result lines to a file, without the key; what is too long is refused.
+
+    Raises as ``at_provider`` does.
+    """
     from simulrag.models.providers.attempts import lines_of
 
     provider = provider_of(batch.target)
     key = known_key(provider.server.key_variable)
+
+    refused: list[str] = []
 
     async def work(remote: Batches) -> None:
         count = 0
@@ -216,9 +242,13 @@ def _download(batch: Batch, id: str, file: TextIO) -> None:
                 if count > MOST_LINES * batch.size:
                     what = f"more results of {batch.name} than its {batch.size} requests"
                     raise ModelUnavailable(f"{provider.server.base_url} sends {what}")
-                file.write(without_key(line.rstrip("\n"), key) + "\n")
+                if line is None:
+                    why = f"larger than {provider.reply_mb:g} MB"
+                    refused.append(f"{batch.name}, line {count}: {why}")
+                file.write(without_key((line or "").rstrip("\n"), key) + "\n")
 
     at_provider(batch.target, work)
+    return ImportedReplies(refused=tuple(refused))
 
 
 def _send(store: PendingStore, part: Part) -> WrittenBatch:
@@ -238,10 +268,11 @@ def _send(store: PendingStore, part: Part) -> WrittenBatch:
     return WrittenBatch(name=part.name, requests=len(part.calls), size_bytes=size, provider_id=id)
 
 
-def _put_back(store: PendingStore, name: str) -> int:
-    """Have the calls of a batch that have no reply wait again; return how many."""
+def _close(store: PendingStore, name: str) -> int:
+    """Forget a batch; its calls that have no reply wait again. Return how many."""
     left = [call for call in store.calls() if call.batch == name and call.reply is None]
     store.put(*(call.model_copy(update={"batch": None}) for call in left))
+    store.remove_batch(name)
     return len(left)
 
 

@@ -54,13 +54,13 @@ class AnthropicBatches(Batches):
         """See Batches.body."""
         result = content["result"]
         kind = result.get("type") if isinstance(result, dict) else None
-        if kind == "succeeded" and isinstance(result.get("message"), dict):
-            message: dict[str, Any] = result["message"]
-            return message
+        if kind == "succeeded":
+            message = result.get("message")
+            return message if isinstance(message, dict) else {}
         if kind == "errored":
             error = result.get("error")
             error = error.get("error", error) if isinstance(error, dict) else {}
-            if error.get("type") in _MENDED_BY_NOBODY:
+            if isinstance(error, dict) and str(error.get("type")) in _MENDED_BY_NOBODY:
                 return f"the provider refused the request: {error.get('message')}"
             return None
         if kind in {"canceled", "expired"}:
@@ -71,7 +71,7 @@ class AnthropicBatches(Batches):
         """See Batches.create."""
         requests = [json.loads(line) for line in batch.lines]
         made = await self._client.messages.batches.create(requests=requests)
-        return scrub(str(made.id), self._key)
+        return self._id(made)
 
     async def state(self, id: str) -> BatchState:
         """See Batches.state."""

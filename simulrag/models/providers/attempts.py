@@ -101,12 +101,12 @@ class AttemptClient(httpx2.AsyncClient):
         raise httpx2.TooManyRedirects("it redirects without an end", request=request)
 
 
-async def lines_of(response: httpx2.Response, provider: SdkProvider) -> AsyncIterator[str]:
-    """Read a body line by line, each within the provider's time and size for a reply.
+async def lines_of(response: httpx2.Response, provider: SdkProvider) -> AsyncIterator[str | None]:
+    """Read a body line by line; None for one that is longer than ``provider.reply_mb``.
 
-    Raises ModelUnavailable for a line that is later or longer, and for a body that breaks off.
+    Raises ModelUnavailable for a line that takes too long, and for a body that breaks off.
     """
-    line = bytearray()
+    line, too_long = bytearray(), False
     parts = response.aiter_bytes()
     loop = asyncio.get_running_loop()
     until_s = loop.time() + provider.timeout_s
@@ -119,14 +119,14 @@ async def lines_of(response: httpx2.Response, provider: SdkProvider) -> AsyncIte
             for piece in part.splitlines(keepends=True):
                 line += piece
                 if len(line) > provider.reply_mb * 1e6:
-                    why = f"is larger than {provider.reply_mb:g} MB"
-                    raise ModelUnavailable(f"a line of {provider.server.base_url} {why}")
+                    too_long = True
+                    line.clear()  # and what follows: none of it is kept
                 if piece.endswith(b"\n"):
-                    yield line.decode(errors="replace")
-                    line.clear()
+                    yield None if too_long else line.decode(errors="replace")
+                    line, too_long = bytearray(), False
                     until_s = loop.time() + provider.timeout_s
     except (TimeoutError, httpx2.HTTPError) as error:
         why = "took too long" if isinstance(error, TimeoutError) else f"broke off ({error})"
         raise ModelUnavailable(f"a line of {provider.server.base_url} {why}") from None
-    if line:
-        yield line.decode(errors="replace")
+    if line or too_long:
+        yield None if too_long else line.decode(errors="replace")

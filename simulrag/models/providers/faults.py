@@ -34,7 +34,7 @@ _SHORTEST_SECRET = 8
 _SHOWN_CHARACTERS = 300
 
 CONNECT_TIMEOUT_S = 10.0
-ODD_SHAPE = (AttributeError, IndexError, KeyError, TypeError, RecursionError)
+ODD_SHAPE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading an answer of another shape raises: the SDKs do not validate what servers send."""
 THROTTLED = frozenset({429, 529})
 """Too many calls: of this account, or (529, Anthropic) of all customers together."""
@@ -92,7 +92,8 @@ def _spellings(key: str) -> re.Pattern[str]:
     letters = (
         rf"(?:{re.escape(letter)}|\\u{ord(letter):04x}|\\{re.escape(letter)})" for letter in key
     )
-    return re.compile("".join(letters), re.IGNORECASE)
+    # With the backslashes before it: half of a pair of them would be no JSON.
+    return re.compile(r"(?<!\\)\\*" + "".join(letters), re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class Server:
         """Make the error for what is no answer: no JSON, or fields missing or of other types."""
         no_json = isinstance(error, JSONDecodeError | UnicodeDecodeError)
         what = "a body that is not JSON" if no_json else "an answer of another shape"
-        return ModelUnavailable(f"{self.base_url} sent {what}; is it a {self.wire} server?")
+        text = f"{self.base_url} sent {what}; is it a {self.wire} server?"
+        return ModelUnavailable(text, usage=Usage(calls=1))
 
     def _no_answer(self, error: Any, key: str) -> ModelError:
         cause = error.__cause__
@@ -146,7 +148,7 @@ class Server:
 
     def _users_to_mend(self, error: Any, reason: str) -> SimulRAGError | None:
         status = error.status_code
-        codes = {getattr(error, "code", None), getattr(error, "type", None)}
+        codes = {str(getattr(error, name, None)) for name in ("code", "type")}  # or any JSON
         if status == 402 or codes & _NO_CREDIT:
             return EnvironmentFault(
                 f"the account at {self.base_url} has no credit left ({status}): {reason}; "

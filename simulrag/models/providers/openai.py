@@ -52,14 +52,13 @@ class OpenAIBatches(Batches):
         response = content["response"]
         if content.get("error") is not None or response is None:
             return None  # expired or cancelled before its turn
-        if not isinstance(response, dict) or not isinstance(response.get("body"), dict):
-            raise ValueError("'response' holds no body")
-        status, body = response.get("status_code"), response["body"]
-        if status == 200:
-            answered: dict[str, Any] = body
-            return answered
-        if not isinstance(status, int):
+        status = response.get("status_code") if isinstance(response, dict) else None
+        if type(status) is not int:
             raise ValueError("'response' holds no status_code")
+        body = response.get("body")
+        body = body if isinstance(body, dict) else {}
+        if status == 200:
+            return body
         if status in _AGAIN_STATUS or status >= 500:
             return None
         error = body.get("error")
@@ -76,7 +75,7 @@ class OpenAIBatches(Batches):
             completion_window="24h",
             metadata={"simulrag": batch.name},
         )
-        return scrub(str(made.id), self._key)
+        return self._id(made)
 
     async def state(self, id: str) -> BatchState:
         """See Batches.state."""

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from simulrag.errors import ModelError, ModelUnavailable, ReplyRefused, SimulRAGError
 from simulrag.models.base import Message, ProviderReply, Sampling
 from simulrag.models.providers.base import Provider, is_own_server
-from simulrag.models.providers.faults import ODD_SHAPE, Server, known_key, read_key
+from simulrag.models.providers.faults import ODD_SHAPE, Server, known_key, read_key, scrub
 from simulrag.models.settings import ModelSettings
 from simulrag.records import Record, Usage
 
@@ -61,7 +61,7 @@ class Batches(ABC):
         """Read the reply in a result's line, as the interface sends it.
 
         A text: why asking again mends nothing. None: the provider failed and is to be asked again.
-        Raises ValueError for what is no result.
+        {}: answered, and so paid for, by something else. Raises ValueError for what is no result.
         """
 
     @abstractmethod
@@ -75,6 +75,12 @@ class Batches(ABC):
     @abstractmethod
     def results(self, id: str) -> AsyncIterator[Any]:
         """Ask for the results of a batch that has ended: the SDK's responses, yet to be read."""
+
+    def _id(self, made: Any) -> str:
+        """Read the id of a batch that was made. Raises TypeError where there is none."""
+        if not isinstance(made.id, str):
+            raise TypeError("the id is not text")
+        return scrub(made.id, self._key)
 
 
 class SdkProvider(Provider):
@@ -146,6 +152,8 @@ class SdkProvider(Provider):
 
         An answer that is none has a ``usage``, if without counts: it may have been billed.
         """
+        from httpx2 import InvalidURL
+
         key = read_key(self.server.key_variable, self.server.base_url)
         client = self._connected(key)
         sdk = import_module(self.sdk)
@@ -157,7 +165,7 @@ class SdkProvider(Provider):
         except UnicodeEncodeError:
             what = "half of a surrogate pair, or a key with letters that no header takes"
             failure = ReplyRefused(f"nothing was sent to {self.server.base_url}: {what}")
-        except (ModelUnavailable, ValueError, *ODD_SHAPE) as error:
+        except (ModelUnavailable, InvalidURL, *ODD_SHAPE) as error:
             self.failures["unavailable"] += 1
             odd = error if isinstance(error, ModelError) else self.server.unreadable(error)
             odd.usage = odd.usage or Usage(calls=1)
@@ -167,7 +175,10 @@ class SdkProvider(Provider):
 
     def read(self, body: dict[str, Any], sampling: Sampling) -> ProviderReply:
         """Read the reply in a response. Raises ModelError (refused, truncated, unavailable)."""
-        return self.reply(self.parsed(body), known_key(self.server.key_variable), sampling)
+        try:
+            return self.reply(self.parsed(body), known_key(self.server.key_variable), sampling)
+        except ODD_SHAPE as error:  # the SDK does not validate what it is given
+            raise self.server.unreadable(error) from None
 
     @abstractmethod
     async def send(self, client: Any, body: dict[str, Any]) -> Any:

@@ -74,6 +74,14 @@ def test_a_key_is_filtered_in_every_spelling_of_json(spelled: str) -> None:
     assert json.loads(shown) == {"claim": "It says *** here."}
 
 
+@pytest.mark.parametrize("before", ["", "\\", '"', "\\\\", "a\\"])
+def test_a_line_of_json_stays_one_without_the_key(before: str) -> None:
+    """Whatever stands before the key: half of an escaped backslash would be none."""
+    for words in (SLASHED_KEY, "\\u0073" + SLASHED_KEY[1:]):
+        shown = json.loads(without_key(json.dumps(before + words), SLASHED_KEY))
+        assert shown == before.rstrip("\\") + "***"
+
+
 def test_words_that_look_like_escapes_are_left_alone() -> None:
     text = r'{"path": "C:\\new", "sign": "±"}'
     assert without_key(text, SLASHED_KEY) == text
