@@ -124,16 +124,16 @@ async def test_a_reader_answers_options_by_a_letter_and_each_question_once() -> 
 
 
 async def test_a_question_that_a_reply_left_out_is_asked_about_alone() -> None:
-    both = [choice(), cloze()]
+    three = [cloze(), choice(), cloze()]
     model = ScriptedModel(
-        {"answers": [{"index": 1, "answer": "x"}]},
+        {"answers": [{"index": 0, "answer": "x"}, {"index": 2, "answer": "x"}]},
         {"answers": [{"index": 0, "answer": "none"}]},
-        {"questions": [reading()]},
+        {"questions": [reading(), reading(index=2)]},
         {"questions": [reading()]},
     )
-    found = await audited(model, both)
-    assert [len(cast("list[Any]", one["questions"])) for one in model.asked] == [2, 1, 2, 1]
-    assert [len(one.valid.rejections) > 0 for one in found] == [True, False]
+    found = await audited(model, three)
+    assert [len(cast("list[Any]", one["questions"])) for one in model.asked] == [3, 1, 3, 1]
+    assert [len(one.valid.rejections) > 0 for one in found] == [False, True, False]
 
 
 def test_questions_of_all_forms_are_read_by_their_form() -> None:

@@ -120,8 +120,8 @@ async def test_what_is_not_in_the_list_is_refused(said: dict[str, object], probl
 
 async def test_a_claim_left_out_or_read_as_what_is_not_there_is_asked_for_alone() -> None:
     bad = read(1, output="speed", run=1)
-    for first in ([read(0)], [read(0), bad]):
+    for first in ([read(0), read(2)], [read(0), bad, read(2)]):
         ask = ScriptedModel({"claims": first}, {"claims": [read(0, kind="reason")]})
-        readings = await read_claims("Q?", ["C.", "D."], RUNS, ask)
-        assert [one.kind for one in readings] == ["other", "reason"]
-        assert [one["claims"] for one in ask.asked] == [["C.", "D."], ["D."]]
+        readings = await read_claims("Q?", ["C.", "D.", "E."], RUNS, ask)
+        assert [one.kind for one in readings] == ["other", "reason", "other"]
+        assert [one["claims"] for one in ask.asked] == [["C.", "D.", "E."], ["D."]]

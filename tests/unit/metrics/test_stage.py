@@ -79,5 +79,5 @@ def test_a_broken_file_is_named(place: Results) -> None:
     with pytest.raises(InputError, match=r"climate\.parquet is not a table of labels"):
         read_domain(place, "climate", FAST, METHOD)
     place.labels("climate").unlink()
-    with pytest.raises(InputError, match="is not there; run `dvc repro`"):
+    with pytest.raises(InputError, match="is not there; run `simulrag run`"):
         read_domain(place, "climate", FAST, METHOD)

@@ -74,7 +74,7 @@ def test_a_table_that_was_cut_short_is_no_shorter_table(tmp_path: Path, left: in
     path = tmp_path / "d.csv"
     write_table(path, ROWS)
     path.write_bytes(path.read_bytes()[:-left])
-    with pytest.raises(InputError, match="cut short; run `dvc repro`"):
+    with pytest.raises(InputError, match="cut short; run `simulrag run`"):
         read_table(path)
 
 
