@@ -327,7 +327,9 @@ def _meaning(field: Described) -> str:
     return field.meaning.replace("|", "/").replace("\n", " ")
 
 
-def _type(schema: Mapping[str, Any]) -> str:
+def _type(schema: Any) -> str:
+    if not isinstance(schema, Mapping):  # JSON schema has true for what may be anything
+        schema = {"type": "any"}
     if "enum" in schema:
         return "one of " + ", ".join(map(str, schema["enum"]))
     if "const" in schema:
@@ -342,7 +344,7 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def _range(schema: Mapping[str, Any]) -> str:
-    for part in [schema, *schema.get("anyOf", [])]:
+    for part in (schema, *(part for part in schema.get("anyOf", ()) if isinstance(part, Mapping))):
         low = part.get("minimum", part.get("exclusiveMinimum"))
         high = part.get("maximum", part.get("exclusiveMaximum"))
         if low is not None or high is not None:

@@ -97,7 +97,7 @@ class JsonShape:
             problems += ["and more" for _ in islice(errors, 1)]
         except ArithmeticError as error:
             raise ValueError(f"a number in it is too large to check: {error}") from None
-        except (RecursionError, Unresolvable) as error:
+        except (AttributeError, RecursionError, Unresolvable) as error:
             raise ValueError(
                 f"the schema refers to itself or to nothing ({type(error).__name__})"
             ) from None

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from errno import ELOOP
 from pathlib import Path
 
 from simulrag.errors import CallsPending, EnvironmentFault, SimulRAGError
@@ -60,7 +61,8 @@ def code_of(error: BaseException) -> int | None:
         return error.exit_code
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    if isinstance(error, OSError):  # a file, a disk: its text names it
+    # A file, a disk: its text names it. Of a loop of links pathlib makes a RuntimeError.
+    if isinstance(error, OSError) or getattr(error.__context__, "errno", None) == ELOOP:
         return EnvironmentFault.exit_code
     # Late: the help needs neither.
     from simulators.base import ArgumentError, SimulatorError

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 HERE = Path(__file__).parent
-_LAST_WORDS = 2000
+_LAST_WORDS = 20_000
 
 
 class McpSimulator:
@@ -183,12 +183,14 @@ def _by_command(command: Sequence[str], environment: Sequence[str], folder: str 
             yield streams
 
     def last_words() -> str:
-        """Read the last line: the end of a traceback says most."""
-        log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_WORDS))
-        return "".join(log.read().strip().splitlines()[-1:])[:200]
+        """Read the last line: the end of a traceback says most. A whole one, for its keys."""
+        if log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_WORDS)):
+            log.readline()
+        return "".join(log.read().strip().splitlines()[-1:])
 
     title = f"the MCP server '{' '.join(command)[:80]}'"
-    return Address(title, opened, last_words=last_words, secrets=tuple(passed.values()))
+    secrets = tuple(sorted(passed.values(), key=len, reverse=True))  # one may begin another
+    return Address(title, opened, last_words=last_words, secrets=secrets)
 
 
 def _in_project(folder: str) -> str:

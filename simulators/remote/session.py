@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import ValidationError
+
 from simulators.base import RunError
 from simulators.remote.tools import (
     Limits,
@@ -128,6 +130,7 @@ class Server:
         self._schemas = digest(schemas_of(self._kept(tools)))
         named = (about.name, about.version) if about else ("mcp", "")
         said = (*named, session.client.instructions or "")
+        self._check_size(len(canonical(said)))
         name, version, instructions = hidden(said, self._address.secrets)
         self._title = f"the MCP server '{name}'"
         return Greeting(name, version, instructions, tuple(tools))
@@ -172,18 +175,26 @@ class Server:
     async def _tools(self, session: Session) -> list[Offered]:
         offered: list[Offered] = []
         cursor: str | None = None
+        size = 0
         for _ in range(MAX_PAGES):
             page = await session.client.list_tools(cursor=cursor)
             for tool in page.tools:
                 schemas = (tool.input_schema, tool.output_schema)
                 said = (tool.name, tool.description or "", *schemas)
                 offered.append(Offered(*hidden(said, self._address.secrets)))
-            if len(canonical([tool.arguments for tool in offered])) > self._limits.max_bytes:
-                raise ServiceReplyInvalid(f"the tools of {self._title} take more than the limit")
+                size += len(canonical(said))
+            self._check_size(size)
             cursor = page.next_cursor
             if cursor is None:
                 return offered
         raise ServiceReplyInvalid(f"{self._title} lists its tools without an end")
+
+    def _check_size(self, size: int) -> None:
+        if size > self._limits.max_bytes:
+            raise ReplyTooLarge(
+                f"{self._title} tells of itself {size / 1e6:.3g} MB, above the limit of "
+                f"{self._limits.max_mb:g} MB; raise max_mb or have it say less"
+            )
 
     async def _within(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Wait for the work within the limit. Raises MCPError where the server itself refuses."""
@@ -225,7 +236,8 @@ class Server:
         )
 
     def _safe(self, text: str) -> str:
-        return without_secrets(text, self._address.secrets)
+        # What pydantic quotes is cut in its middle: no key would be found in it.
+        return without_secrets(text.partition(" [type=")[0], self._address.secrets)
 
     async def _opened(self) -> Session:
         """Return the open session, or open another where it is gone."""
@@ -281,6 +293,9 @@ def _words(error: BaseException) -> str:
     """Say what an error says; of a group its first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 

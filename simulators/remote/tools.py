@@ -79,10 +79,8 @@ class Offered:
         schema = self.arguments.get("properties", {}).get(SEED)
         if not isinstance(schema, Mapping):
             return False
-        return "integer" in (
-            schema.get("type"),
-            *(part.get("type") for part in schema.get("anyOf", ())),
-        )
+        parts = (part for part in (schema, *schema.get("anyOf", ())) if isinstance(part, Mapping))
+        return any(part.get("type") == "integer" for part in parts)
 
     @property
     def unseeded(self) -> Mapping[str, Any]:
@@ -98,21 +96,22 @@ class Offered:
 
 def make_tool(offered: Offered) -> Tool:
     """Make a service's tool one of ours. Raises ArgumentError for schemas that cannot be used."""
-    outputs = dict(offered.outputs or {"type": "object", "properties": {}})
+    outputs = {name: value for name, value in (offered.outputs or {}).items() if value is not None}
     words = {"type": "string", "description": "the result in the service's own words"}
     try:
+        for shape in (offered.arguments, outputs):
+            JsonShape(shape)  # before anything in it is looked at
         if SAID in outputs.get("properties", {}):
             raise ValueError(f"an output is named '{SAID}', which is a name of ours")
-        arguments = JsonShape(offered.unseeded)
         outputs["properties"] = {**outputs.get("properties", {}), SAID: words}
         return Tool(
             name=offered.name,
             description=offered.description or offered.name,
-            arguments=arguments,
+            arguments=JsonShape(offered.unseeded),
             outputs=JsonShape(outputs, closed=False),
             template="{{ outputs." + SAID + " }}",
         )
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ArgumentError(
             f"the schema of tool '{offered.name}' cannot be used: {error}; ask its owner to mend "
             "it, or leave the tool out"

@@ -167,6 +167,8 @@ def _write(calls: Iterable[tuple[StoredCall, str, str]], path: Path) -> int:
     parts: list[Path] = []
     count = 0
     try:
+        if path.exists() and not path.is_file():  # a device, a pipe: not ours to replace
+            raise OSError("it is no file")
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="simulrag-") as folder:
             while (batch := list(islice(lines, ROWS_PER_TRANSACTION))) or not parts:

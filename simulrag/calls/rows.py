@@ -96,6 +96,7 @@ def from_text(text: str, known: str | None = None) -> StoredCall:
     # json, not pydantic's parser: that one refuses half a surrogate pair, which models do send.
     try:
         call = StoredCall.model_validate(parse_json(text))
+        Usage.model_validate(call.usage)
     except ValidationError as error:
         raise ValueError(f"not a stored call: {first_problem(error)}") from None
     if known is not None and f'"request":{known},"response":' in text:

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from simulrag.calls import CallCache, CallResult
 from simulrag.calls.inspection import explain_miss
-from simulrag.errors import CacheError, NotStored, ReplyInvalid, first_problem
+from simulrag.errors import CacheError, NotStored, ReplyInvalid
 from simulrag.models.base import (
     Completion,
     FirstTokens,
@@ -176,15 +176,14 @@ class Gateway:
         try:
             reply, first_tokens = read_response(request, stored.response)
             text, parsed, whole = _in_part(request, reply)
-            usage = Usage.model_validate(stored.usage)
-        except ValueError as error:
-            why = first_problem(error) if isinstance(error, ValidationError) else error
+        except InvalidReply as error:
             raise CacheError(
                 f"the stored reply to '{request.task}' with key {stored.key} does not validate "
-                f"({why}); run in mode 'refresh' to call again"
+                f"({error}); run in mode 'refresh' to call again"
             ) from None
         if isinstance(parsed, Batch):
             self.batches[whole] += 1
+        usage = Usage.model_validate(stored.usage)
         add_usage(self.usage, request.task, usage)
         self.seconds[request.task] += stored.latency_s
         return Completion(

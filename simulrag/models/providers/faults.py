@@ -166,7 +166,7 @@ class Server:
             )
         field = _refused_field(error, reason) if status == 400 else None
         if field is None and status == 400 and codes & _UNSUPPORTED:
-            field = getattr(error, "param", None) or "a sampling field"
+            field = scrub(_param(error), known_key(self.key_variable)) or "a sampling field"
         if field is not None:
             return InputError(
                 f"the model '{self.model}' does not take {field} as it is set (400): {reason}; "
@@ -187,6 +187,12 @@ class Server:
         return ReplyRefused(f"{self.base_url} refused the request ({status}): {reason}")
 
 
+def _param(error: Any) -> str:
+    """Read the field that an error's body names; "" for what is no text."""
+    param = getattr(error, "param", None)
+    return param if isinstance(param, str) else ""
+
+
 def _refused_field(error: Any, reason: str) -> str | None:
     """Find the sampling field that a bad request is about, named or in the server's words.
 
@@ -194,7 +200,7 @@ def _refused_field(error: Any, reason: str) -> str | None:
     """
     if _OVERFLOW.search(reason):
         return None
-    named = str(getattr(error, "param", None) or "").replace(".", "_")
+    named = _param(error).replace(".", "_")
     if named in _FIELDS:
         return named
     match = _FIELD_NAMED.search(reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
 from pathlib import Path
 
 import polars
@@ -169,10 +170,12 @@ def test_an_unwritable_export_is_named_and_leaves_nothing(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("in the way")
     (tmp_path / "folder").mkdir()
     asyncio.run(fill(tmp_path / "c", [1]))
-    for path in (tmp_path / "file" / "x.parquet", tmp_path / "folder"):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "file" / "x.parquet", tmp_path / "folder", tmp_path / "pipe"):
         with pytest.raises(EnvironmentFault, match=r"cannot be exported to .*still in the cache"):
             export_cache(tmp_path / "c", path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "file", "folder"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "file", "folder", "pipe"]
+    assert (tmp_path / "pipe").is_fifo()
 
 
 async def test_a_copy_holds_all_and_may_be_repeated(tmp_path: Path) -> None:

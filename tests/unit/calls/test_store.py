@@ -118,6 +118,9 @@ async def test_a_pickle_in_a_file_is_refused_and_the_file_left_alone(
         ("value = replace(value, '\"m\"', ?)", '"other model"'),
         ("value = replace(value, '\"request\":{', ?)", '"request":{"x":1,'),
         ('value = replace(value, \'"kind":"model"\', ?)', '"kind":"simulator"'),
+        ("value = replace(value, '\"usage\":{}', ?)", '"usage":{"calls":-1}'),
+        ("value = replace(value, '\"usage\":{}', ?)", '"usage":{"steps":1}'),
+        ("value = replace(value, '\"usage\":{}', ?)", '"usage":[1]'),
     ],
 )
 async def test_every_tampered_row_is_an_error(place: Path, statement: str, value: object) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.cli.app import app
+from flows.cli.main import ended
 from flows.cli.sources import import_official
 from flows.files import read_records
 from flows.imported import imported
@@ -49,6 +51,36 @@ def test_links_do_not_lead_out_of_a_folder_of_documents(folder: Path, tmp_path: 
     texts = [corpus.passage(at).text for at in range(corpus.manifest.passages)]
     assert texts
     assert not any("password" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("library", "build", "LOOP/corpus", "LOOP", "--licence", "CC0", "--attribution", "us"),
+        ("check", "LOOP", "--domain", "urban", "--question", "What happens?"),
+        ("table", "--results", "LOOP"),
+        ("plan", "--benchmark", "LOOP"),
+        ("mcp", "--project", "LOOP"),
+    ],
+    ids=" ".join,
+)
+def test_a_loop_of_links_is_a_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    monkeypatch.chdir(ROOT)
+    at = [
+        word.replace("LOOP", str(loop)).replace("corpus", str(tmp_path / "c")) for word in arguments
+    ]
+    code = ended(lambda: app(at))
+    error = capsys.readouterr().err
+    assert code in (1, 2), error
+    assert str(loop) in error
+    assert error.count("\n") == 1
 
 
 def test_a_deep_export_is_one_line() -> None:

@@ -183,6 +183,21 @@ async def test_the_key_is_nowhere_but_in_the_header(
     assert any(KEY in value for value in server.requests[0].headers.values())
 
 
+@pytest.mark.parametrize("value", [KEY, [KEY], {KEY: [KEY]}, [["x"] * 9] * 9, 5, True])
+async def test_any_error_body_is_a_line_without_the_key(
+    server: LoopbackServer, provider: Provider, value: object
+) -> None:
+    """Whichever of its fields holds the key, or what is no text."""
+    usual = {"message": "no", "code": "unsupported_value", "param": "n", "type": "t"}
+    bodies = [{"error": {**usual, field: value}} for field in usual]
+    for body in [*bodies, {"error": value}, {"error": {"type": value}}]:
+        server.script(Act(kind="status", status=400, body=body))
+        error = await failure(provider)
+        assert KEY not in str(error)
+        assert "\n" not in str(error)
+        assert "(400)" in str(error)
+
+
 async def test_no_stored_reply_holds_the_key(
     server: LoopbackServer, gateway: Gateway, cache: CallCache, tmp_path: Path
 ) -> None:

@@ -178,7 +178,7 @@ async def test_altered_usage_of_a_stored_reply_is_a_cache_error(cache: CallCache
     (stored,) = read_calls(cache.place)
     row = f"call/{stored.key}"
     cache._store.put({row: str(cache._store.get(row)).replace('"calls":1', '"calls":-1')})
-    with pytest.raises(CacheError, match=r"'decompose'.*calls: Input should be.*refresh"):
+    with pytest.raises(CacheError, match=r"calls: Input should be.*verify.*refresh"):
         await gate.complete(decompose())
 
 

@@ -6,7 +6,9 @@ Data that is put into a prompt cannot leave its tags, nor change the rest.
 from __future__ import annotations
 
 import re
+import sys
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -198,6 +200,16 @@ def test_a_closing_tag_is_broken_up_however_it_is_spelled(spelled: str) -> None:
     assert written.count("\\") == 1
     assert spelled not in written
     assert written.replace("\\", "").strip() == f"a{spelled}b"
+
+
+def test_every_format_sign_of_unicode_is_unseen() -> None:
+    """But for those that a reader sees: signs before Arabic and Kaithi numbers, of Egyptian."""
+    seen = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+    seen |= {*range(0x13430, 0x13440)}
+    format_signs = {at for at in range(sys.maxunicode) if unicodedata.category(chr(at)) == "Cf"}
+    spelled = "".join(f"</evi{chr(at)}dence>" for at in format_signs - seen)
+    _, user = PROMPTS.render("input_rag", question="q", context=spelled)
+    assert user.content.count("\\") == len(format_signs - seen) > 100
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import http.server
 import os
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from simulators.base import RunError
+from simulators.base import ArgumentError, RunError, render_handbook
 from simulators.remote.mcp import McpSimulator
-from simulators.remote.tools import hidden
+from simulators.remote.tools import Offered, hidden, make_tool, outputs_of
 from simulators.tied import tied
 from simulrag.calls import CallCache
 from simulrag.method.simulation import Simulations
@@ -270,3 +273,115 @@ def test_no_result_and_no_description_brings_a_key(
 )
 def test_what_is_hidden(value: object, secret: str, shown: object) -> None:
     assert hidden(value, ["", secret]) == shown
+
+
+LONG = f"{SECRET}-and-more-of-it-{'0123456789' * 3}"
+DIES = "sys.stderr.write(SAID); sys.stderr.flush(); os._exit(3)"
+BLOCK = "print(head + json.dumps({'content': [{'type': K, 'text': K}]}) + '}', flush=True)"
+REFUSAL = (
+    "print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], 'error': {'code': -1, "
+    "'message': 'bad [type=x, input_value=' + repr(K[:20] + '...' + K[-20:])}}), flush=True)"
+)
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        DIES.replace("SAID", "'x' * 170 + K"),
+        DIES.replace("SAID", "'x' * 970 + K"),
+        DIES.replace("SAID", "K + 'x' * 19_990"),
+        DIES.replace("SAID", "'first\\n' + K + 'x' * 19_990 + '\\n' + K"),
+        BLOCK,
+        REFUSAL,
+    ],
+)
+def test_no_error_brings_a_part_of_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str
+) -> None:
+    """What is shown in part is a part of what the keys were taken out of."""
+    monkeypatch.setenv("GAUGE_KEY", SECRET)
+    monkeypatch.setenv("LONGER_KEY", LONG)  # the other one is how it begins
+    command = mcp_server(tmp_path, called, before="K = os.environ['LONGER_KEY']")
+    made = McpSimulator(command, environment=["GAUGE_KEY", "LONGER_KEY"], timeout_s=20)
+    with pytest.raises(RunError) as caught:
+        made.run("gauge", {}, 0)
+    made.close()
+    assert not [at for at in range(len(LONG) - 8) if LONG[at : at + 8] in str(caught.value)]
+
+
+class NoJson(http.server.BaseHTTPRequestHandler):
+    """It answers with the key that it was sent, which is no JSON."""
+
+    def do_POST(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.end_headers()
+        self.wfile.write(self.headers["authorization"].encode() * 3)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_what_an_address_answers_brings_no_part_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAUGE_KEY", LONG)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), NoJson) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/mcp"
+        with pytest.raises(RunError, match="Invalid JSON") as caught:
+            McpSimulator(url=url, token_env="GAUGE_KEY", timeout_s=20)
+        server.shutdown()
+    assert not [at for at in range(len(LONG) - 8) if LONG[at : at + 8] in str(caught.value)]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["TOOL['description'] = 'x' * 300_000", "TOOL['outputSchema']['title'] = 'x' * 300_000"],
+)
+def test_what_a_server_tells_of_itself_is_bounded(tmp_path: Path, before: str) -> None:
+    command = mcp_server(tmp_path, "", output="{'type': 'object'}\n" + before)
+    with pytest.raises(RunError, match=r"above the limit of 0\.2 MB"):
+        McpSimulator(command, timeout_s=20, max_mb=0.2)
+
+
+def test_the_instructions_of_a_server_are_bounded(tmp_path: Path) -> None:
+    command = mcp_server(tmp_path, "")
+    file = Path(command[1])
+    plain = '"serverInfo": {"name": "odd", "version": "1"}'
+    file.write_text(file.read_text().replace(plain, plain + ", 'instructions': 'x' * 300_000"))
+    with pytest.raises(RunError, match=r"above the limit of 0\.2 MB"):
+        McpSimulator(command, timeout_s=20, max_mb=0.2)
+
+
+ODD_SCHEMAS: list[dict[str, Any]] = [
+    *({name: None} for name in ("type", "properties", "required", "enum", "description", "title")),
+    *({name: ["x"]} for name in ("type", "properties", "required", "enum", "description")),
+    {"properties": {"x": {"items": True, "type": "array"}}},
+    {"properties": {"x": {"$ref": "#/properties/x/$ref/0"}}},
+    *({"properties": {"x": {name: None}}} for name in ("type", "enum", "anyOf", "default")),
+    {"properties": {"x": None, "y": True}},
+    {"properties": {"seed": {"anyOf": [True, {"type": "integer"}]}}},
+    {"properties": {"seed": {"anyOf": None}}},
+    {"properties": {"seed": {"type": ["integer", "null"]}}, "required": None},
+]
+
+
+def _used(tool: Offered) -> str:
+    """What comes of a tool: its table and a run, or one line on why not."""
+    try:
+        made = make_tool(tool)
+        return render_handbook("", {"gauge": made}) + str(outputs_of(made, {"z": 1}, "1.5"))
+    except (ArgumentError, RunError) as error:
+        return f"refused: {error}"
+
+
+@pytest.mark.parametrize("schema", ODD_SCHEMAS, ids=str)
+def test_an_odd_schema_is_used_or_refused_in_a_line(schema: dict[str, Any]) -> None:
+    for tool in (Offered("gauge", "", schema), Offered("gauge", "", {}, schema)):
+        told = _used(tool)
+        assert "gauge" in told
+        assert ("'evidence_text': '1.5'" in told) or ("\n" not in told and "refused: " in told)
+
+
+def test_an_output_schema_without_properties_may_say_null() -> None:
+    tool = make_tool(Offered("gauge", "", {}, {"type": "object", "properties": None}))
+    assert outputs_of(tool, {"y": 1}, "1.5") == {"y": 1, "evidence_text": "1.5"}
