@@ -189,7 +189,7 @@ def readable(evidence: Evidence) -> str:
     Models are not shown it.
     """
     said = [
-        f"{name.removesuffix(end)} {value * factor:.3g} {unit}"
+        f"{name.removesuffix(end).replace('_', ' ')} {value * factor:.3g} {unit}"
         for name, value in evidence.outputs.items()
         for end, (unit, factor) in _READ_IN.items()
         if name.endswith(end) and isinstance(value, int | float) and abs(value) >= _LARGE
