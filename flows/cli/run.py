@@ -149,6 +149,8 @@ def figure(
 
 def _measured(project: Project, params: Params, folder: Path | None) -> tuple[Results, list[str]]:
     """Return where a run's outs lie and its domains. Raises InputError where none was measured."""
+    import polars  # noqa: F401 what is not installed is said first
+
     place = Results(folder) if folder else project.results
     there = [path.stem for path in sorted(place.metrics.glob("*.json"))]  # no room writes one
     if not there:
