@@ -178,9 +178,8 @@ def left_out(answer: Answer) -> tuple[MissingPoint, ...]:
     return () if any(item.standing == "added" for item in final.statements) else audit.missing
 
 
-_READ_IN = {"_mg": ("kg", 1e-6), "_ml": ("l", 1e-3)}
-"""By the end of an output's name, which is its unit: the unit that people read large values in."""
-_LARGE = 1000
+_READ_IN = (("_mg", "kg", 1e6), ("_mg", "g", 1e3), ("_ml", "l", 1e3))
+"""End of an output's name, which is its unit; a unit that people read; how many make one."""
 
 
 def readable(evidence: Evidence) -> str:
@@ -188,13 +187,13 @@ def readable(evidence: Evidence) -> str:
 
     Models are not shown it.
     """
-    said = [
-        f"{name.removesuffix(end).replace('_', ' ')} {value * factor:.3g} {unit}"
-        for name, value in evidence.outputs.items()
-        for end, (unit, factor) in _READ_IN.items()
-        if name.endswith(end) and isinstance(value, int | float) and abs(value) >= _LARGE
-    ]
-    return f"In other units: {', '.join(said)}." if said else ""
+    said: dict[str, str] = {}
+    for name, value in evidence.outputs.items():
+        for end, unit, many in _READ_IN:
+            if name.endswith(end) and isinstance(value, int | float) and abs(value) >= many:
+                words = name.removesuffix(end).replace("_", " ")
+                said.setdefault(name, f"{words} {value / many:.3g} {unit}")
+    return f"In other units: {', '.join(said.values())}." if said else ""
 
 
 def claim_rows(answer: Answer) -> list[dict[str, Any]]:

@@ -217,8 +217,8 @@ def test_what_an_answer_took_counts_its_statements() -> None:
     ("outputs", "said"),
     [
         (
-            {"scenario_co2_mg": 35788556.09, "fuel_ml": 15999.34},
-            "In other units: scenario co2 35.8 kg, fuel 16 l.",
+            {"scenario_co2_mg": 35788556.09, "nox_mg": 14001.58, "fuel_ml": 15999.34},
+            "In other units: scenario co2 35.8 kg, nox 14 g, fuel 16 l.",
         ),
         ({"saved_mg": -2.0e6}, "In other units: saved -2 kg."),
         ({"co2_mg": 999.0, "delay_s": 1e9, "note_mg": "12000"}, ""),
