@@ -62,7 +62,8 @@ def run_pipeline(project: Project, targets: list[str]) -> int:
             sys.stderr.write(f"{pending_words(params.operations.place(project.root))}\n")
             return CallsPending.exit_code
         short = [end for end in outcomes.errors() if end.error == CoverageShort.__name__]
-        enough = len(short) == len(outcomes.errors()) and (short or not code)
+        others = len(outcomes.errors()) - len(short)
+        enough = outcomes.all_ended() and not others and (short or not code)
         if short and enough and not targets:
             _go_on(project, params, short)
     if enough and not targets:
@@ -186,6 +187,8 @@ def _is_list(file: Path) -> bool:
         return not file.exists() or isinstance(json.loads(file.read_bytes()), dict)
     except (ValueError, RecursionError):
         return False
+    except OSError as error:
+        raise EnvironmentFault(f"{file} cannot be read: {error.strerror}") from None
 
 
 def _pull_calls(project: Project, params: Params) -> None:
@@ -313,13 +316,14 @@ class StageOutcomes:
 
     def only_pending(self) -> bool:
         """Tell whether some stage waits for a batch, and each that began waits or came through."""
+        ended = [end.code for end in self.all() if end.code is not None]
+        waits = CallsPending.exit_code
+        return waits in ended and set(ended) <= {0, waits} and self.all_ended()
+
+    def all_ended(self) -> bool:
+        """Tell whether each stage that began has an end: none was killed."""
         codes = [end.code for end in self.all()]
-        ended = [code for code in codes if code is not None]
-        return (
-            CallsPending.exit_code in ended
-            and set(ended) <= {0, CallsPending.exit_code}
-            and len(codes) == 2 * len(ended)
-        )
+        return 2 * codes.count(None) == len(codes)
 
 
 @contextmanager

@@ -274,7 +274,10 @@ def _secret(variable: str | None) -> str | None:
 
 def _checked(url: str) -> str:
     """Require an http(s) address without a key in it. Raises ArgumentError."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except (AttributeError, ValueError):
+        raise ArgumentError(f"url is no address: {url!r}; write https://host/path") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         shown = parts._replace(netloc="...").geturl()
         raise ArgumentError(f"url is '{shown}', not an http(s) address; write https://host/path")

@@ -162,7 +162,7 @@ def _write(calls: Iterable[tuple[StoredCall, str, str]], path: Path) -> int:
     import polars
 
     schema = dict.fromkeys((*COLUMNS, *TOLD), polars.String)
-    whole = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    whole = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"
     lines = starmap(_line, calls)
     parts: list[Path] = []
     count = 0

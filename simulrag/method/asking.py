@@ -75,16 +75,14 @@ async def ask_in_batches(
     The prompt shows a call's claims as ``named``, and ``values`` beside them. ``check_each`` raises
     ValueError where what is said of a claim is impossible, given both. What a reply still lacks
     after its repair is asked for alone: in half the size, then one by one. Raises ModelError where
-    one by itself has no valid reply, and where a half has none that lists anything.
+    one by itself has no valid reply.
     """
 
     async def whole(part: Sequence[Any], again: int) -> list[Any]:
         def check(reply: Batch) -> None:
             _, problem = _usable(reply, part, check_each)
             if problem:
-                # In halves too nothing but prose: one by one would be paid for the same.
-                goes_on = len(part) > 1 and (again == AGAIN or reply.items)
-                raise InvalidReply(problem, reply if goes_on else None)
+                raise InvalidReply(problem, reply if len(part) > 1 else None)
 
         shown: dict[str, Any] = {named: list(part), **values}
         try:
@@ -96,7 +94,10 @@ async def ask_in_batches(
         found, _ = _usable(completion.parsed, part, check_each)
         left = [at for at in range(len(part)) if at not in found]
         size = -(-len(part) // 2) if again == AGAIN else 1
-        rest = await all_of([part[at] for at in left], size, again - 1)
+        # In halves too nothing but prose: all others would be paid for the same.
+        first = 1 if not found and again < AGAIN else 0
+        rest = await all_of([part[at] for at in left[:first]], 1, again - 1)
+        rest += await all_of([part[at] for at in left[first:]], size, again - 1)
         found |= zip(left, rest, strict=True)
         return [found[at] for at in range(len(part))]
 

@@ -118,10 +118,17 @@ async def audit_text(
 
 
 def _audit_faults(reply: AuditReply, runs: int) -> Iterator[tuple[Reply, str]]:
-    """Say what cannot be, a sentence each, in words that a model can act on."""
+    """Say what cannot be, a sentence each, in words that a model can act on.
+
+    Where the runs that it names may be counted from 0, or from 2, none of them can be relied on.
+    """
+    named = {number for claim in reply.claims for number in claim.runs}
+    named |= {number for lacking in reply.missing for number in lacking.runs}
+    least, most = min(named, default=1), max(named, default=1)
+    adrift = (least < 1 and most < runs) or (least > 1 and most > runs)
     for number, claim in enumerate(reply.claims, start=1):
         name = f"claim {number} ({claim.status})"
-        yield from ((claim, fault) for fault in _wrong_runs(name, claim.runs, runs))
+        yield from ((claim, fault) for fault in _wrong_runs(name, claim.runs, runs, adrift))
         decided = claim.status in ("supported", "wrong")
         if decided and not claim.runs:
             yield claim, f"{name}: name the runs that decide it, or call it open"
@@ -135,14 +142,16 @@ def _audit_faults(reply: AuditReply, runs: int) -> Iterator[tuple[Reply, str]]:
             yield claim, f"{name}: runnable is for open claims alone"
     for number, lacking in enumerate(reply.missing, start=1):
         name = f"missing {number}"
-        yield from ((lacking, fault) for fault in _wrong_runs(name, lacking.runs, runs))
+        yield from ((lacking, fault) for fault in _wrong_runs(name, lacking.runs, runs, adrift))
         if not lacking.runs:
             yield lacking, f"{name}: name the runs that give it, or leave it out"
 
 
-def _wrong_runs(name: str, named: Sequence[int], runs: int) -> Iterator[str]:
+def _wrong_runs(name: str, named: Sequence[int], runs: int, adrift: bool) -> Iterator[str]:
     if unknown := sorted(number for number in set(named) if not 1 <= number <= runs):
         yield f"{name}: there are runs 1 to {runs}, not {', '.join(map(str, unknown))}"
+    elif adrift and named:
+        yield f"{name}: runs are counted from 1 to {runs}, and another names one beyond; check both"
 
 
 def _claim(audited: ClaimAudit, *, runnable: bool) -> AuditedClaim:

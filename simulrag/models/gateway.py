@@ -11,7 +11,14 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from simulrag.calls import CallCache, CallResult
 from simulrag.calls.inspection import explain_miss
-from simulrag.errors import CacheError, NotStored, ReplyInvalid
+from simulrag.errors import (
+    BudgetSpent,
+    CacheError,
+    ModelError,
+    NotStored,
+    ProviderDown,
+    ReplyInvalid,
+)
 from simulrag.models.base import (
     Completion,
     FirstTokens,
@@ -230,7 +237,12 @@ class Gateway:
         kept: list[Reply] = []
         text = ""
         for _ in range(_ATTEMPTS):
-            reply = await self._replies.reply(request, messages)
+            try:
+                reply = await self._replies.reply(request, messages)
+            except (ModelError, ProviderDown, BudgetSpent):
+                if not kept:
+                    raise
+                break  # what can be kept is paid for
             replies.append(reply)
             try:
                 text, _parsed = valid_reply(request, reply.text)
@@ -243,12 +255,12 @@ class Gateway:
             else:
                 break
         self._replies.bill(request)
-        if len(problems) == _ATTEMPTS:
+        if len(problems) == len(replies):
             if not kept:
                 self._replies.forget(request)
                 raise ReplyInvalid(
                     f"'{request.task}' got two replies that cannot be used from "
-                    f"{self._live.named}: first {problems[0]}; then {problems[1]}"
+                    f"{self._live.named}: first {problems[0]}; then {problems[-1]}"
                 )
             fullest = max(reversed(kept), key=lambda r: len(r.items) if isinstance(r, Batch) else 0)
             text = fullest.model_dump_json()

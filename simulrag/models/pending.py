@@ -144,6 +144,10 @@ class PendingStore:
         """Read every submitted batch, by name."""
         return [self._read(row.row, row.text, Batch) for row in scan_store(self._place, _BATCH)]
 
+    def add_batch(self, batch: Batch) -> bool:
+        """Write a batch that is not there yet; False where it is: another process sends it."""
+        return self._store.add({_BATCH + batch.name: canonical_json(batch.model_dump())}) == 1
+
     def put_batch(self, batch: Batch) -> None:
         """Write a batch."""
         self._store.put({_BATCH + batch.name: canonical_json(batch.model_dump())})
@@ -201,7 +205,7 @@ class PendingCalls:
     """One stage's view: a reply that an import brought, else the call is put on the list.
 
     ``collect`` False (mode normal): nothing is put there, what was answered is used all the same,
-    since it is paid for.
+    since it is paid for, and what a batch is out for is waited for.
     """
 
     def __init__(self, cache: CachePlace, *, stage: str, collect: bool) -> None:
@@ -224,8 +228,15 @@ class PendingCalls:
         listed = self._store.call(id)
         if listed is not None and listed.reply is not None:
             return self._taken(listed, listed.reply)
-        if not self._collect:
+        if not self._collect and (listed is None or listed.waiting):
+            self._store.remove(id)  # it is made now: no batch is to make it once more
             return None
+        if listed is not None and not self._collect:
+            self.waiting += 1
+            raise CallsPending(
+                f"'{task}' was sent with the batch {listed.batch}, and would be paid twice: "
+                f"`simulrag batch import`, or `simulrag batch drop {listed.batch}` to give it up"
+            )
         if id not in self._asked:
             self._asked.add(id)
             self.waiting += 1

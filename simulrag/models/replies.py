@@ -231,16 +231,27 @@ def _kept_of(request: Request, text: str) -> Reply | None:
     for item in listed:
         with suppress(ValidationError):
             items += schema.model_validate_json(json.dumps({field: [item]}), strict=True).items
-    numbers = [item.get("index") if isinstance(item, dict) else None for item in listed]
-    told = all(type(number) is int for number in numbers) and len({*numbers}) == len(numbers)
-    if len(items) < len(listed) and not told:
-        items = []  # without numbers each stands for its place; a doubled one says nothing
+    if len(items) < len(listed) and not _placed(listed, items):
+        items = []
     try:
         reply = schema.of(items)
         request.check(reply)
     except ValueError as error:
         return error.kept if isinstance(error, InvalidReply) else None
     return reply
+
+
+def _placed(listed: list[Any], items: list[Any]) -> bool:
+    """Tell whether the numbers of all that is listed leave no doubt whose the good items are.
+
+    None is doubled or left out, and the least and the largest are among the good: see
+    Batch.by_claim.
+    """
+    told = [item.get("index") if isinstance(item, dict) else None for item in listed]
+    numbers = [number for number in told if type(number) is int]
+    once = len({*numbers}) == len(told)
+    good = {item.index for item in items if isinstance(item, Numbered)}
+    return bool(good) and once and {min(numbers), max(numbers)} <= good
 
 
 def _problems(error: ValidationError) -> str:

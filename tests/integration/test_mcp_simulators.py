@@ -170,6 +170,8 @@ def test_an_address_that_is_dead() -> None:
         ({}, "one of command"),
         ({"command": ["a"], "url": "http://a"}, "not both"),
         ({"command": "python -m server"}, "a list of words"),
+        ({"url": "http://[::1/x"}, "url is no address"),
+        ({"url": 5}, "url is no"),
         ({"url": "http://a", "token_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE is not set"),
         (by_command("mcp_raw", tools=["flood"]), "has no tool flood; known: gauge"),
         (by_command("mcp_raw", examples={"flood": [{}]}), "has no tool flood"),

@@ -254,7 +254,8 @@ def _download(batch: Batch, id: str, file: TextIO) -> ImportedReplies:
 def _send(store: PendingStore, part: Part) -> WrittenBatch:
     # Written down before it is sent: a kill in between must not send, and pay, twice unseen.
     batch = Batch(name=part.name, target=part.target, size=len(part.calls))
-    store.put_batch(batch)
+    if not store.add_batch(batch):
+        raise InputError(f"another `simulrag batch submit` is sending {part.name}; let it end")
     store.put(*(call.model_copy(update={"batch": part.name}) for call in part.calls))
     try:
         id = at_provider(part.target, lambda remote: remote.create(part))

@@ -171,7 +171,8 @@ def test_an_unwritable_export_is_named_and_leaves_nothing(tmp_path: Path) -> Non
     (tmp_path / "folder").mkdir()
     asyncio.run(fill(tmp_path / "c", [1]))
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "file" / "x.parquet", tmp_path / "folder", tmp_path / "pipe"):
+    there = (tmp_path / "file" / "x.parquet", tmp_path / "folder", tmp_path / "pipe")
+    for path in (*there, Path(), Path("/")):
         with pytest.raises(EnvironmentFault, match=r"cannot be exported to .*still in the cache"):
             export_cache(tmp_path / "c", path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "file", "folder", "pipe"]

@@ -32,6 +32,7 @@ def test_only_pending(ends: list[tuple[str, int | None, Exception | None]], pend
             if code is not None:
                 note(stage, code, error)
         assert outcomes.only_pending() is pending
+        assert outcomes.all_ended() is all(code is not None for _, code, _ in ends)
         named = [(found.stage, found.error) for found in outcomes.errors()]
     assert named == [(stage, type(error).__name__) for stage, _, error in ends if error]
 

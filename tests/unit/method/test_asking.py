@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from simulrag.calls import CallCache
-from simulrag.errors import CacheError, ReplyInvalid
+from simulrag.errors import CacheError, ModelUnavailable, ReplyInvalid
 from simulrag.method.asking import batches
 from simulrag.method.claims import MergedClaim, support_matrix
 from simulrag.method.verification import (
@@ -195,10 +195,13 @@ BOTH = [said((0, 1)), said((0, 0), (1, 1))]
         # One of a doubled number, or one of no number, is no item: which claim it meant is open.
         ([said((0, 1), (1, 1), (1, 5), (2, 1))] * 2 + BOTH, 4),
         ([said((0, 1), ("1", 0), (2, 1))] * 2 + BOTH, 4),
+        # Counted from 1 with the last malformed, or a first item that is none.
+        ([said((0, 1), (2, 1), (3, 5))] * 2 + BOTH, 4),
+        ([said((-1, 5), (0, 1), (2, 1))] * 2 + BOTH, 4),
     ],
     ids=[
         *("mended", "one lacks", "prose", "one is none", "nothing", "5,000 digits"),
-        *("alone lacks too", "doubled", "no number"),
+        *("alone lacks too", "doubled", "no number", "one beyond", "one before"),
     ],
 )
 async def test_what_was_kept_is_stored_and_replayed_without_a_call(
@@ -222,13 +225,22 @@ async def test_what_was_kept_is_stored_and_replayed_without_a_call(
     assert replayed.usage == {"boundary_batch": gateway.usage["boundary_batch"]}
 
 
-async def test_a_model_that_lists_nothing_is_asked_six_times_and_no_more(tmp_path: Path) -> None:
+async def test_a_model_that_lists_nothing_is_asked_ten_times_and_no_more(tmp_path: Path) -> None:
     model = ScriptedModel(*["I cannot say."] * 99)
     with CallCache(tmp_path / "calls", stage="test") as cache:
         gateway = Gateway(model, SCRIPTED, cache, packaged_prompts())
         with pytest.raises(ReplyInvalid, match="no JSON object"):
             await assess_boundaries("q", list("abcdefgh"), "h", gateway, claims_per_call=20)
-    assert len(model.sent) == 6
+    assert len(model.sent) == 10
+
+
+async def test_what_is_kept_of_a_reply_outlives_a_repair_that_fails(tmp_path: Path) -> None:
+    model = ScriptedModel(LACKS, ModelUnavailable("too busy"), ALONE)
+    with CallCache(tmp_path / "calls", stage="test") as cache:
+        gateway = Gateway(model, SCRIPTED, cache, packaged_prompts())
+        found = await assess_boundaries("q", list("abc"), "h", gateway, claims_per_call=9)
+    assert (found, len(model.sent), model.replies) == ([True, False, True], 3, [])
+    assert gateway.usage["boundary_batch"].calls == 2
 
 
 async def test_a_stored_reply_that_lacks_a_claim_and_was_not_kept_is_a_cache_error(

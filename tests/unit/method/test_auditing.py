@@ -109,6 +109,26 @@ async def test_what_is_missing_names_runs_that_are_there(
     assert told.startswith(f"left aside: {problem}")
 
 
+@pytest.mark.parametrize(
+    ("numbers", "kept"),
+    [
+        ([[0], [1]], 0),  # counted from 0: run 1 is meant for run 2
+        ([[2], [3]], 0),  # counted from 2
+        ([[1], [3]], 1),  # neither: one number is wrong
+        ([[0], [1, 2]], 1),
+        ([[1], [2]], 2),
+    ],
+)
+async def test_runs_that_may_be_counted_otherwise_stand_behind_nothing(
+    numbers: list[list[int]], kept: int
+) -> None:
+    judged = said("judgement", runs=[])
+    ask = ScriptedModel(reply(*(said(runs=runs) for runs in numbers), judged))
+    found = await audit_text("q?", TEXT, RUNS, TOOLS, ask)
+    assert [one.status for one in found.claims] == ["supported"] * kept + ["judgement"]
+    assert len(found.problems) == 2 - kept
+
+
 async def test_an_audit_keeps_the_claims_that_can_be_and_is_replayed_so(tmp_path: Path) -> None:
     bad = reply(said(), said("wrong", correction=""), said("open", runs=[1]))
     first, model = await through_a_gateway(tmp_path, bad, bad)

@@ -127,6 +127,35 @@ async def test_a_repair_that_is_asked_for_now_is_billed_beside_the_batchs_reply(
     assert (listed(place), tokens(cache)) == (0, 1100 + 12)
 
 
+async def test_what_is_asked_for_now_is_sent_with_no_batch_and_what_is_sent_is_waited_for(
+    place: Path, cache: CallCache
+) -> None:
+    """Either would be paid for twice."""
+    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
+        gate = gateway(ScriptedModel(), cache, pending, BudgetLimits())
+        with pytest.raises(CallsPending):
+            await gate.complete(ASKED)
+    with closing(PendingStore(place)) as store:
+        (call,) = store.calls()
+        store.put(call.model_copy(update={"batch": "b1"}))
+    with closing(PendingCalls(place, stage="test", collect=False)) as pending:
+        gate = gateway(ScriptedModel("good"), cache, pending, BudgetLimits(tokens=100_000))
+        with pytest.raises(CallsPending, match=r"sent with the batch b1.*batch drop b1"):
+            await gate.complete(ASKED)
+        with closing(PendingStore(place)) as store:
+            store.put(call)
+        assert (await gate.complete(ASKED)).text == "good"
+    assert (listed(place), pending.waiting) == (0, 1)
+
+
+def test_a_batch_is_written_down_by_one_process_alone(place: Path) -> None:
+    batch = Batch(name="b1", target=TARGET)
+    with closing(PendingStore(place)) as one, closing(PendingStore(place)) as other:
+        assert (one.add_batch(batch), other.add_batch(batch)) == (True, False)
+        one.remove_batch("b1")
+        assert other.add_batch(batch)
+
+
 async def test_a_failure_that_a_batch_brought_was_billed_and_is_asked_again(
     place: Path, cache: CallCache
 ) -> None:
