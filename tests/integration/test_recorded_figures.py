@@ -410,6 +410,30 @@ def test_scores_without_a_reference(rooms: Tables, score: str, metric: str, base
     shows(score, baseline, *(gain(one, places=2) for one in found))
 
 
+@pytest.mark.parametrize(
+    ("form", "right", "metric"),
+    [
+        ("choice", "the right option is chosen", "accuracy"),
+        ("freeform", "each number is right at the reference's rounding", "number"),
+        ("cloze", "the term is the same", "exact"),
+    ],
+)
+def test_questions_by_form(rooms: Tables, form: str, right: str, metric: str) -> None:
+    forms = rooms["forms-urban-search"]
+    found = [
+        forms.one("forms", metric, level="overall", method=of) for of in ("nothing", "simulator")
+    ]
+    shown = [interval(one, places=2) for one in found]
+    shows(form, right, *{str(one.n) for one in found if one is not None}, *shown)
+
+
+def test_how_many_questions_by_form_were_refused(replayed: Replayed) -> None:
+    summary = replayed.results.data / "forms" / "urban-search" / "summary.json"
+    (counts,) = json.loads(summary.read_text(encoding="utf-8"))
+    says(f"{counts['accepted']} questions from the runs of `urban-search`")
+    says(f"The audit refused {counts['rejected']} further ones")
+
+
 def test_tasks_without_an_error(rooms: Tables, replayed: Replayed) -> None:
     forms = rooms["forms-climate-laboratory"]
     for name, metric in (("textbook choices", "accuracy"), ("clozes", "exact")):
