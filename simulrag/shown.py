@@ -256,6 +256,7 @@ def as_html(
         stands_without=stands_without(answer),
         without_place=without_place(answer),
         left_out=left_out(answer),
+        corrected=[item for item in statements if item.before and item.start is not None],
         problems=answer.audit.problems if answer.audit else (),
         rows=[] if is_marked(answer) else claim_rows(answer),
         standings=STANDINGS,

@@ -253,8 +253,8 @@ def quality(
     return Figure(
         name=f"{domain.name}-quality",
         kind="quality",
-        caption=f"{domain.title}: the share of what is said that is true, and how much is true. "
-        "Bars: 95 % intervals.",
+        caption=f"{domain.title}: share true, of the claims that can be decided (left), and true "
+        "claims a question (right). Bars: 95 % intervals.",
         text=f"Share true and true claims, {domain.name}. {'; '.join(said) or 'Undefined'}.",
         svg=side_by_side(rows, (share_axis, claims_axis)),
         domain=domain.name,

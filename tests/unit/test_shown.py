@@ -164,6 +164,13 @@ def test_a_notebook_shows_the_marked_text_and_a_mark_leads_to_its_run() -> None:
     assert not page.xpath(".//table")
 
 
+def test_a_notebook_says_what_a_corrected_statement_said() -> None:
+    page = html.fromstring(as_html(every_standing(), ""))
+    (said,) = [one for one in page.xpath(".//p/small") if "It said: " in one.text_content()]
+    corrected = [item for item in every_standing().final.statements if item.before]
+    assert all(str(item.before) in said.text_content() for item in corrected[:1])
+
+
 def test_two_answers_of_one_notebook_have_runs_of_their_own() -> None:
     said = [Statement(text="A.", standing="checked", runs=(0,))]
     both = [as_html(grounded_answer(text, said, [text]), "") for text in ("It rises.", "It falls.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flows.report.blocks import Block, Facts, ReportSection, Table, Text, few_words, percent
 from flows.report.recipes import measured_recipes, to_choose_from
@@ -17,6 +17,8 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     for domain in run.domains:
         if words := domain.little_checked(run.min_coverage):
             yield Text(f"{words}.", "warning", domain.title)
+    if roles := [role for role, of in run.summary.models.items() if of.startswith(STAND_IN)]:
+        yield Text(stand_in_words(roles), "warning", "Stand-ins")
     if not run.own_and_published[1]:  # it holds for all that is shown
         yield from _warnings(run)
     findings = list(recipes.meaning(run))
@@ -26,6 +28,18 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         yield from map(Text, few_words(run.own_and_published[0] or run.domains))
     else:
         yield Text("No question was answered, so nothing can be said.", "finding")
+
+
+STAND_IN = "stand-in"
+"""The provider of replies that fit and mean nothing."""
+
+
+def stand_in_words(roles: Sequence[str]) -> str:
+    """Say that no number of a run means anything."""
+    return (
+        f"A stand-in takes the place of a model ({', '.join(roles)}): its replies fit and mean "
+        "nothing, and so do these numbers."
+    )
 
 
 def sources(run: ReportedRun) -> Iterator[Block]:
@@ -60,9 +74,11 @@ def _lead(run: ReportedRun) -> str:
     how = "from a simulator's evidence"
     if len(ways) > 1:
         how = f"in {len(ways)} ways, with and without a simulator's evidence"
+    apart = sum(domain.count("completed") for domain in published) if own else 0
+    beside = f" {apart} published questions stand apart." if apart else ""
     return (
         f"{of} were answered{f' by {model}' if model else ''} {how}. Each claim of each answer was "
-        "judged by the reference: the right answer, made from simulator runs."
+        f"judged by the reference: the right answer, made from simulator runs.{beside}"
     )
 
 

@@ -328,37 +328,37 @@ def _true(
 
 def _relied_on(own: Sequence[DomainTable], published: Sequence[DomainTable]) -> Iterator[str]:
     """Tell how many marked statements are true, and how many nobody can decide here."""
-    marks, true, decided = _marked(own)
-    if not decided:
+    told = []
+    for mark in PRINCIPAL:
+        true, decided, total = _marked(own, mark)
+        if total:
+            told.append(
+                f"{decided} of {total} {mark} ({true} true)"
+                if decided
+                else f"none of {total} {mark}"
+            )
+    if not told:
         return
-    counts = [by for domain in own for by in _standings(domain).values()]
-    undecided = sum(by["undecided"].value or 0 for by in counts)
-    total = sum(by[name].value or 0 for by in counts for name in _LABELS)
-    _, others_true, others = _marked(published)
-    beside = f"; of the published questions {others_true:.0f} of {others}" if others else ""
+    true, decided, _ = map(sum, zip(*(_marked(published, mark) for mark in PRINCIPAL), strict=True))
+    beside = f"; on the published questions {decided} ({true} true)" if decided else ""
     yield (
-        f"Of the statements that the answer marks {_listed(marks, 'or')} the reference decides "
-        f"{decided}: {true:.0f} are true{beside}. It cannot decide {undecided:.0f} of all "
-        f"{total:.0f} statements. RAG marks nothing: its reader trusts all or none."
+        f"Of the statements that a run stands behind the reference decides {_listed(told)}{beside}"
+        ". RAG marks nothing: its reader trusts all or none."
     )
 
 
-def _marked(domains: Sequence[DomainTable]) -> tuple[list[str], float, int]:
-    """Count what a run stands behind: the marks that are there, true statements, decided ones."""
-    found = [
-        (mark, by)
-        for domain in domains
-        for mark, by in _standings(domain).items()
-        if mark in PRINCIPAL
-    ]
-    true = sum(by["true"].value or 0 for _, by in found)
-    decided = sum(by["true_share"].n or 0 for _, by in found)
-    return sorted({mark for mark, _ in found}, key=PRINCIPAL.index), true, decided
+def _marked(domains: Sequence[DomainTable], mark: str) -> tuple[int, int, int]:
+    """Count the statements of a mark: the true ones, those that are decided, and all."""
+    found = [by[mark] for domain in domains if mark in (by := _standings(domain))]
+    true = sum(by["true"].value or 0 for by in found)
+    decided = sum(by["true_share"].n or 0 for by in found)
+    total = sum(by[name].value or 0 for by in found for name in _LABELS)
+    return round(true), decided, round(total)
 
 
-def _listed(names: Sequence[str], last: str = "and") -> str:
+def _listed(names: Sequence[str]) -> str:
     """Write ``a, b and c``."""
-    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def _cheapest(recipes: Sequence[VariantSummary]) -> VariantSummary | None:

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from flows.report.blocks import Table
+from flows.report.blocks import Table, Text
 from flows.report.page import files_of, latex, markdown
 from flows.report.run import DomainTable, RunSummary
+from flows.report.sections import overview
 from flows.report.traces import BLOCK, word_diff
 from simulrag.records import Failure, MissingPoint
 from tests.unit.metrics.synthetic import study
@@ -296,6 +297,21 @@ TABLE = Table(
     best=((0, 2),),
     notes=("Dashes: undefined.",),
 )
+
+
+@pytest.mark.parametrize(
+    ("models", "warned"),
+    [
+        ({"answer": "stand-in: any", "judge": "openai: m"}, "(answer)"),
+        ({"answer": "openai: m"}, ""),
+    ],
+)
+def test_numbers_of_stand_ins_are_said_to_mean_nothing(models: dict[str, str], warned: str) -> None:
+    run = run_of()
+    run = replace(run, summary=run.summary.model_copy(update={"models": models}))
+    said = [block.text for block in overview.blocks(run) if isinstance(block, Text)]
+    found = [text for text in said if "mean nothing" in text]
+    assert [warned in text for text in found] == [True] * bool(warned)
 
 
 def test_markdown() -> None:
