@@ -238,8 +238,9 @@ def batch_import(
     as_json: Json = False,
 ) -> None:
     """Import replies, of finished batches or from files."""
-    with _store() as (store, _):
-        report, batches = (read_files(store, files), []) if files else fetch(store)
+    with _store() as (store, _), _budget() as budget:
+        bill = budget.bill
+        report, batches = (read_files(store, files, bill), []) if files else fetch(store, bill)
     failed = f" ({report.failed} of them fail: refused, cut off, odd)" if report.failed else ""
     lines = [f"{report.answered} calls answered{failed}, {report.present} were before"]
     if report.again:

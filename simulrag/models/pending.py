@@ -69,7 +69,8 @@ class Target(Record):
 class BatchReply(Record):
     """What came back for one request: a text, or a failure that asking again does not mend.
 
-    ``usage`` of a failure counts a call where it was billed.
+    ``usage`` of a failure counts a call where it was billed. ``billed``: the ledger has it since
+    the import; else it is billed when a stage takes it.
     """
 
     text: str = ""
@@ -80,6 +81,7 @@ class BatchReply(Record):
     context: str = ""
     failure: str | None = None
     failure_kind: FailureKind = "refused"
+    billed: bool = False
 
 
 class PendingCall(Record):
@@ -217,8 +219,8 @@ class PendingCalls:
 
     def reply(
         self, task: str, target: Target, request: Mapping[str, JsonValue]
-    ) -> ProviderReply | None:
-        """Return the reply to exactly this request; None where the call is to be made now.
+    ) -> tuple[ProviderReply, bool] | None:
+        """Return the reply to exactly this request, and whether it is billed; None: make it now.
 
         Raises CallsPending where it is on the list now (or was), and ModelError where what came
         back is a failure; that row is forgotten, so that the next run asks again.
@@ -269,21 +271,21 @@ class PendingCalls:
         """Close the store."""
         self._store.close()
 
-    def _taken(self, call: PendingCall, reply: BatchReply) -> ProviderReply:
+    def _taken(self, call: PendingCall, reply: BatchReply) -> tuple[ProviderReply, bool]:
         if reply.failure is not None:
             self._store.remove(call.id)
-            raise FAILED[reply.failure_kind](
-                f"'{call.task}': {reply.failure}", usage=reply.usage if reply.usage.calls else None
-            )
+            owed = reply.usage if reply.usage.calls and not reply.billed else None
+            raise FAILED[reply.failure_kind](f"'{call.task}': {reply.failure}", usage=owed)
         usage = reply.usage.model_copy(update={"calls": 1})
         known = (reply.model_version, reply.service, reply.first_tokens)
-        return ProviderReply(reply.text, usage, *known, context=reply.context)
+        return ProviderReply(reply.text, usage, *known, context=reply.context), reply.billed
 
 
 class Batched:
     """The reply that a batch brought, else the provider's; CallsPending where the call waits.
 
-    A reply is billed when its call is over, and taken off the list when that is stored. So a call
+    A reply that the import did not bill is billed when its call is over, and taken off the list
+    when that is stored. So a call
     that ends before its reply could be mended leaves it there, to be used by the next.
     """
 
@@ -301,25 +303,28 @@ class Batched:
             return await self._live.reply(request, messages)
         sent = self._live.key(replace(request, messages=messages))
         try:
-            reply = self._pending.reply(request.task, self._target, sent)
+            found = self._pending.reply(request.task, self._target, sent)
         except ModelError as error:  # a failure, which is off the list from now on
             if error.usage is not None:
                 text = None if isinstance(error, ReplyTruncated) else ""
                 self._note(self._live.charge(request, messages, error.usage, text), BATCH)
             raise
-        if reply is None:
+        if found is None:
             return await self._live.reply(request, messages)
+        reply, billed = found
         taken = self._taken.setdefault(self._id(request), {})
         # It is there already where an earlier call failed after it.
         free = reply.service == FILE
         charged = self._live.charge(request, messages, reply.usage, reply.text, guess=not free)
-        taken.setdefault(call_key("model", sent), (charged, reply.service))
+        owed = Usage() if billed else charged
+        taken.setdefault(call_key("model", sent), (owed, reply.service))
         return reply
 
     def bill(self, request: Request) -> None:
-        """Bill the replies that the request had from batches."""
-        for charged, service in self._taken.get(self._id(request), {}).values():
-            self._note(charged, service)
+        """Bill the replies that the request had from batches, and that no import billed."""
+        for owed, service in self._taken.get(self._id(request), {}).values():
+            if owed != Usage():
+                self._note(owed, service)
 
     def forget(self, request: Request) -> None:
         """Take the replies that the request had from batches off the list."""

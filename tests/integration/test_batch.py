@@ -384,6 +384,33 @@ async def test_a_batch_is_sent_within_the_budget_alone(
     assert send(usd=0.11) == 1  # the replies cost less than their bound
 
 
+@pytest.mark.parametrize("taken", [True, False], ids=["taken", "asked for no more"])
+async def test_a_reply_is_in_the_ledger_from_its_import_on_and_once(
+    tmp_path: Path, server: LoopbackServer, taken: bool
+) -> None:
+    given = {"model": "m/1", "base_url": server.url, "api_key_env": "LOOPBACK_KEY", "paid": True}
+    sampling = {"max_output_tokens": 1000}
+    settings = ModelSettings.model_validate({"provider": "openai", "sampling": sampling, **given})
+    work = Stage(tmp_path / "calls", settings)
+    await work.ask("a", "b")
+    list(submit(work.store, free, again=False))
+
+    def account() -> tuple[int, int, int]:
+        with CallCache(work.folder, stage="test") as cache:
+            known = Account(cache.ledger(), PriceTable())
+            budget = BatchBudget(BudgetLimits(tokens=10**6), known)
+            answered = fetch(work.store, budget.bill)[0].answered
+            known.update()
+            batches = budget._sum(work.store.calls()).tokens
+            return answered, known.spent.tokens + batches, known.calls
+
+    answered, tokens, calls = account()
+    assert (answered, calls) == (2, 2)
+    limits = BudgetLimits(tokens=10**6)
+    assert await work.ask(*("ab" if taken else ""), budget=limits) == [0.5, 0.5] * taken
+    assert account() == (0, tokens, 2)
+
+
 async def test_calls_go_out_as_plain_lines_and_replies_come_back(tmp_path: Path) -> None:
     work = stage(tmp_path, None, "anthropic")
     await work.ask("a", "b")

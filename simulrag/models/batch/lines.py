@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -169,7 +169,18 @@ class _RefusedError(Exception):
     """The line is not taken; the text says why."""
 
 
-def take_results(store: PendingStore, lines: Iterable[str], source: str) -> ImportedReplies:
+Bill = Callable[[PendingCall], PendingCall]
+"""Bills a call's reply, and returns the call that says so."""
+
+
+def unbilled(call: PendingCall) -> PendingCall:
+    """Leave a reply to be billed by the stage that takes it."""
+    return call
+
+
+def take_results(
+    store: PendingStore, lines: Iterable[str], source: str, bill: Bill = unbilled
+) -> ImportedReplies:
     """Put the replies of ``lines`` to their calls. ``source`` names them in refusals."""
     refused: list[str] = []
     taken: dict[str, PendingCall] = {}
@@ -182,7 +193,7 @@ def take_results(store: PendingStore, lines: Iterable[str], source: str) -> Impo
         except _RefusedError as error:
             refused.append(f"{source}, line {number}: {error}")
             continue
-        taken[call.id] = call
+        taken[call.id] = bill(call) if what == "answered" else call
         counts[what] += 1
         counts["failed"] += what == "answered" and (call.reply or BatchReply()).failure is not None
         if len(taken) >= CALLS_PER_TRANSACTION:

@@ -28,6 +28,7 @@ from simulrag.errors import (
 )
 from simulrag.models.batch.lines import (
     BatchLimits,
+    Bill,
     ImportedReplies,
     Part,
     messages_of,
@@ -35,15 +36,24 @@ from simulrag.models.batch.lines import (
     provider_of,
     sampling_of,
     take_results,
+    unbilled,
 )
 from simulrag.models.budget import Account, Amount
 from simulrag.models.live import charged_usage, longest_prompt, run_here
-from simulrag.models.pending import BATCH, FILE, Batch, PendingCall, PendingStore, Target
+from simulrag.models.pending import (
+    BATCH,
+    FILE,
+    Batch,
+    BatchReply,
+    PendingCall,
+    PendingStore,
+    Target,
+)
 from simulrag.models.prices import no_price
 from simulrag.models.providers.faults import known_key, without_key
 from simulrag.models.providers.sdk import Batches, BatchState
 from simulrag.models.settings import BudgetLimits
-from simulrag.records import Record
+from simulrag.records import Record, Usage
 
 _ASKED = ("sample_index", "messages", "schema")
 
@@ -173,7 +183,9 @@ def status(store: PendingStore) -> list[BatchProgress]:
     return progress
 
 
-def fetch(store: PendingStore) -> tuple[ImportedReplies, list[BatchProgress]]:
+def fetch(
+    store: PendingStore, bill: Bill = unbilled
+) -> tuple[ImportedReplies, list[BatchProgress]]:
     """Import the results of every batch that has ended; all are listed as they stand then.
 
     Calls that an ended batch did not answer wait to be sent again. A batch with a problem stays:
@@ -192,7 +204,7 @@ def fetch(store: PendingStore) -> tuple[ImportedReplies, list[BatchProgress]]:
                     problem = str(error)
                 finally:  # what came before is paid for
                     lines.seek(0)
-                    total += take_results(store, lines, batch.name)
+                    total += take_results(store, lines, batch.name, bill)
             if not problem:
                 total += ImportedReplies(again=_close(store, batch.name))
         progress.append(item.model_copy(update={"problem": problem}))
@@ -209,14 +221,14 @@ def give_up(store: PendingStore, name: str) -> int:
     return _close(store, name)
 
 
-def read_files(store: PendingStore, files: list[Path]) -> ImportedReplies:
+def read_files(store: PendingStore, files: list[Path], bill: Bill = unbilled) -> ImportedReplies:
     """Import result files. Raises InputError for one that cannot be read."""
     total = ImportedReplies()
     for file in files:
         try:
             # What is no UTF-8 becomes halves of surrogates: its line alone is refused.
             with file.open(encoding="utf-8-sig", errors="surrogateescape") as lines:
-                total += take_results(store, lines, file.name)
+                total += take_results(store, lines, file.name, bill)
         except OSError as error:
             raise InputError(f"{file} cannot be read: {error.strerror}") from None
     return total
@@ -312,6 +324,21 @@ class BatchBudget:
                 "lower sampling.max_output_tokens, which bounds each reply"
             )
 
+    def bill(self, call: PendingCall) -> PendingCall:
+        """Put a batch's reply into the ledger when it comes: it is paid, whoever takes it.
+
+        A reply from a file by hand, and one that a free model wrote, is not.
+        """
+        reply = call.reply
+        paid = provider_of(call.target).paid
+        if reply is None or reply.service == FILE or not paid or self._free(reply):
+            return call
+        self._account.ledger.note(call.target.full_name, self._used(call, reply), reply.service)
+        return call.model_copy(update={"reply": reply.model_copy(update={"billed": True})})
+
+    def _free(self, reply: BatchReply) -> bool:
+        return reply.failure is not None and not reply.usage.calls
+
     def _sum(self, calls: Iterable[PendingCall]) -> Amount:
         return sum(map(self._amount, calls), start=Amount())
 
@@ -319,21 +346,29 @@ class BatchBudget:
         """Return what a call took, where its reply is here; else the most that it may take."""
         name = call.target.full_name
         provider = provider_of(call.target)
-        if not provider.paid:
+        if not provider.paid or (call.reply is not None and call.reply.billed):
             return Amount()
         if self._limits.usd is not None and self._account.prices.find(name) is None:
             raise no_price(name)
-        request: Any = call.request
-        messages, schema = messages_of(call), request["schema"]
-        longest = sampling_of(call).max_output_tokens or provider.max_output_tokens
         if call.reply is None:
-            return self._account.bound(name, longest_prompt(messages, schema), longest, BATCH)
-        reply = call.reply
+            request: Any = call.request
+            prompt = longest_prompt(messages_of(call), request["schema"])
+            return self._account.bound(name, prompt, _longest(call), BATCH)
+        return self._account.amount(name, self._used(call, call.reply), call.reply.service)
+
+    def _used(self, call: PendingCall, reply: BatchReply) -> Usage:
+        request: Any = call.request
         text = None if reply.failure_kind == "truncated" else reply.text
-        longest = self._account.longest_reply(name, longest)
+        longest = self._account.longest_reply(call.target.full_name, _longest(call))
         free = reply.service == FILE
-        used = charged_usage(reply.usage, messages, schema, text, longest, guess=not free)
-        return self._account.amount(name, used, reply.service)
+        used = reply.usage.model_copy(update={"calls": 1})
+        return charged_usage(
+            used, messages_of(call), request["schema"], text, longest, guess=not free
+        )
+
+
+def _longest(call: PendingCall) -> int | None:
+    return sampling_of(call).max_output_tokens or provider_of(call.target).max_output_tokens
 
 
 def at_provider(target: Target, work: Callable[[Batches], Awaitable[Result]]) -> Result:
