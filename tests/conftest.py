@@ -13,8 +13,8 @@ __all__ = ["finished", "replayed", "terminal_in"]
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
     """Where tests failed, say that params.yaml was changed: `simulrag use` does."""
-    asked = ["git", "diff", "--quiet", "HEAD", "--", "params.yaml"]
-    if exitstatus and subprocess.run(asked, cwd=ROOT, check=False).returncode == 1:
+    asked = ["git", "status", "--porcelain", "--", "params.yaml"]
+    if exitstatus and subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).stdout:
         terminalreporter.write_line(
             "params.yaml was changed, and tests of the recorded run read it: `git checkout "
             "params.yaml` brings that run back"
