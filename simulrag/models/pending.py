@@ -315,8 +315,9 @@ class Batched:
         taken = self._taken.setdefault(self._id(request), {})
         # It is there already where an earlier call failed after it.
         free = reply.service == FILE
-        charged = self._live.charge(request, messages, reply.usage, reply.text, guess=not free)
-        owed = Usage() if billed else charged
+        owed = Usage()
+        if not billed:
+            owed = self._live.charge(request, messages, reply.usage, reply.text, guess=not free)
         taken.setdefault(call_key("model", sent), (owed, reply.service))
         return reply
 

@@ -10,6 +10,7 @@ from flows.report.recipes import measured_recipes, to_choose_from
 from flows.report.run import ReportedRun
 from flows.report.sections import recipes
 from flows.report.words import WORDS
+from simulrag.models.providers.stand_in import StandInProvider
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
@@ -17,7 +18,9 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     for domain in run.domains:
         if words := domain.little_checked(run.min_coverage):
             yield Text(f"{words}.", "warning", domain.title)
-    if roles := [role for role, of in run.summary.models.items() if of.startswith(STAND_IN)]:
+    if roles := [
+        role for role, of in run.summary.models.items() if of.startswith(StandInProvider.name)
+    ]:
         yield Text(stand_in_words(roles), "warning", "Stand-ins")
     if not run.own_and_published[1]:  # it holds for all that is shown
         yield from _warnings(run)
@@ -28,10 +31,6 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         yield from map(Text, few_words(run.own_and_published[0] or run.domains))
     else:
         yield Text("No question was answered, so nothing can be said.", "finding")
-
-
-STAND_IN = "stand-in"
-"""The provider of replies that fit and mean nothing."""
 
 
 def stand_in_words(roles: Sequence[str]) -> str:

@@ -327,17 +327,19 @@ class BatchBudget:
     def bill(self, call: PendingCall) -> PendingCall:
         """Put a batch's reply into the ledger when it comes: it is paid, whoever takes it.
 
-        A reply from a file by hand, and one that a free model wrote, is not.
+        A file by hand, a free model and a refusal cost nothing. What nobody bounds is left to the
+        stage that takes it.
         """
         reply = call.reply
-        paid = provider_of(call.target).paid
-        if reply is None or reply.service == FILE or not paid or self._free(reply):
+        free = reply is None or reply.service == FILE or not provider_of(call.target).paid
+        if reply is None or free or (reply.failure is not None and not reply.usage.calls):
             return call
-        self._account.ledger.note(call.target.full_name, self._used(call, reply), reply.service)
+        try:
+            used = self._used(call, reply)
+        except InputError:
+            return call
+        self._account.ledger.note(call.target.full_name, used, reply.service)
         return call.model_copy(update={"reply": reply.model_copy(update={"billed": True})})
-
-    def _free(self, reply: BatchReply) -> bool:
-        return reply.failure is not None and not reply.usage.calls
 
     def _sum(self, calls: Iterable[PendingCall]) -> Amount:
         return sum(map(self._amount, calls), start=Amount())
