@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +10,6 @@ import polars as pl
 import pytest
 
 from simulrag.calls import CallCache, export_cache, import_cache
-from simulrag.calls.inspection import read_calls
 from simulrag.errors import (
     BudgetMissing,
     BudgetSpent,
@@ -26,11 +21,9 @@ from simulrag.errors import (
     ReplyRefused,
     ReplyTruncated,
 )
-from simulrag.method.verification import VERBALIZED
-from simulrag.models.batch.lines import BatchLimits, Part
+from simulrag.models.batch.lines import BatchLimits
 from simulrag.models.batch.rounds import (
     BatchBudget,
-    counts,
     export,
     export_plain,
     fetch,
@@ -38,79 +31,22 @@ from simulrag.models.batch.rounds import (
     status,
     submit,
 )
-from simulrag.models.budget import Account, open_budget
-from simulrag.models.gateway import Gateway
-from simulrag.models.pending import Batch, Batched, PendingCalls, PendingStore
+from simulrag.models.budget import Account
+from simulrag.models.pending import Batch
 from simulrag.models.prices import Price, PriceTable
-from simulrag.models.prompts import Prompts
-from simulrag.models.providers.registry import make_provider
-from simulrag.models.settings import BudgetLimits, ModelSettings
+from simulrag.models.settings import BudgetLimits
 from simulrag.records import Usage
 from simulrag.testing.loopback import (
     CUT_OFF,
     HANG,
     MODEL_VERSION,
     LoopbackServer,
-    canned,
     fails,
     says,
 )
+from tests.integration.batches import ANSWERS, KEY, WIRES, Stage, free, holding, paid, stage
 
-PROMPTS = Path(__file__).parents[2] / "prompts"
-ANSWERS = canned({"Verbalized": '{"probability": 0.5}', None: "It rises by 12 %."})
-KEY = "sk-planted-4f1d9b7c2e"
-WIRES: dict[str, dict[str, Any]] = {
-    "responses": {"provider": "openai", "api": "responses"},
-    "chat": {"provider": "openai", "sampling": {"seed": 3, "temperature": 0.5}},
-    "anthropic": {"provider": "anthropic", "sampling": {"temperature": 0.5}},
-}
-
-
-@dataclass
-class Stage:
-    """A stage's gateway on one cache folder, as often as it is run."""
-
-    folder: Path
-    settings: ModelSettings
-    mode: str = "deferred"
-
-    async def ask(self, *claims: str, budget: BudgetLimits | None = None) -> list[Any]:
-        """The probability of each claim, or the error."""
-        with CallCache(self.folder, stage="test") as cache:
-            collect = self.mode == "deferred"
-            pending = PendingCalls(self.folder, stage="test", collect=collect)
-            provider = make_provider(self.settings)
-            wrap = partial(Batched, pending)
-            prompts, prices = Prompts(PROMPTS), PriceTable()
-            money = budget and open_budget(budget, self.settings, provider, cache, prices)
-            gate = Gateway(provider, self.settings, cache, prompts, wrap=wrap, budget=money)
-            asked = (gate.ask(VERBALIZED, question="Q", claim=c) for c in claims)
-            found = await asyncio.gather(*asked, return_exceptions=True)
-            pending.sweep()
-            await gate.close()
-            pending.close()
-        return [
-            item if isinstance(item, BaseException) else item.parsed.probability for item in found
-        ]
-
-    @property
-    def calls(self) -> dict[str, int]:
-        """How many calls wait, are sent, are answered."""
-        return counts(self.store.calls())
-
-    @property
-    def store(self) -> PendingStore:
-        return PendingStore(self.folder)
-
-    def rows(self) -> list[Any]:
-        """What is in the call cache."""
-        return list(read_calls(self.folder))
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(ANSWERS) as running:
-        yield running
+pytestmark = pytest.mark.usefixtures("planted_key")
 
 
 @pytest.fixture(params=WIRES)
@@ -118,28 +54,8 @@ def wire(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def free(store: PendingStore, part: Part) -> None:
-    """Whatever a batch costs."""
-
-
 def read_lines(path: str) -> list[Any]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
-
-
-def holding(folder: Path, text: str) -> list[Path]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return [path for path in files if text.encode() in path.read_bytes()]
-
-
-def stage(tmp_path: Path, server: LoopbackServer | None, wire: str) -> Stage:
-    url = "http://127.0.0.1:9/v1" if server is None else server.url
-    given = {"model": "m/1", "base_url": url, "api_key_env": "LOOPBACK_KEY", **WIRES[wire]}
-    return Stage(tmp_path / "calls", ModelSettings.model_validate(given))
-
-
-@pytest.fixture(autouse=True)
-def planted_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOOPBACK_KEY", KEY)
 
 
 async def test_a_round_by_the_sdk(tmp_path: Path, server: LoopbackServer, wire: str) -> None:
@@ -356,10 +272,7 @@ async def test_a_missing_key_is_told_before_anything_is_sent(
 async def test_a_batch_is_sent_within_the_budget_alone(
     tmp_path: Path, server: LoopbackServer
 ) -> None:
-    given = {"model": "m/1", "base_url": server.url, "api_key_env": "LOOPBACK_KEY", "paid": True}
-    sampling = {"max_output_tokens": 1000}
-    settings = ModelSettings.model_validate({"provider": "openai", "sampling": sampling, **given})
-    work = Stage(tmp_path / "calls", settings)
+    work = paid(tmp_path, server, "chat", most=1000)
     await work.ask("a", "b")
     price = Price(provider="openai", model="m/1", input=0, output=100, as_of="2026-01")
     prices = PriceTable(batch_share=0.5, models=(price,))
@@ -388,10 +301,7 @@ async def test_a_batch_is_sent_within_the_budget_alone(
 async def test_a_reply_is_in_the_ledger_from_its_import_on_and_once(
     tmp_path: Path, server: LoopbackServer, taken: bool
 ) -> None:
-    given = {"model": "m/1", "base_url": server.url, "api_key_env": "LOOPBACK_KEY", "paid": True}
-    sampling = {"max_output_tokens": 1000}
-    settings = ModelSettings.model_validate({"provider": "openai", "sampling": sampling, **given})
-    work = Stage(tmp_path / "calls", settings)
+    work = paid(tmp_path, server, "chat", most=1000)
     await work.ask("a", "b")
     list(submit(work.store, free, again=False))
 

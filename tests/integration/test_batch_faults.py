@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +10,13 @@ import pytest
 import yaml
 
 from simulrag.errors import InputError, ModelUnavailable
-from simulrag.models.batch.lines import provider_of
 from simulrag.models.batch.rounds import fetch, give_up, submit
 from simulrag.testing import LoopbackServer
+from tests.integration.batches import ANSWERS, KEY, TWO_WIRES, Answer, Evil, free, stage, turn
 from tests.integration.projects import PARAMS
 from tests.integration.terminal import Opened
-from tests.integration.test_batch import ANSWERS, KEY, free, stage
-from tests.integration.test_hostile_batches import WIRES, Answer, Evil, turn
 
-
-@pytest.fixture(autouse=True)
-def planted_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("LOOPBACK_KEY", KEY)
-    yield
-    provider_of.cache_clear()
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(ANSWERS) as running:
-        yield running
+pytestmark = pytest.mark.usefixtures("planted_key")
 
 
 def about(part: str, status: int, change: Callable[[Any], Any]) -> Evil:
@@ -48,8 +35,8 @@ GONE = {"error": {"message": "no such batch", "type": "not_found_error"}}
 @pytest.mark.parametrize(
     ("wire", "evil", "said"),
     [
-        *((wire, about("status", 404, lambda _: GONE), "404") for wire in WIRES),
-        *((wire, about("results", 404, lambda _: GONE), "404") for wire in WIRES),
+        *((wire, about("status", 404, lambda _: GONE), "404") for wire in TWO_WIRES),
+        *((wire, about("results", 404, lambda _: GONE), "404") for wire in TWO_WIRES),
         ("chat", about("results", 500, lambda _: {"error": {"type": ["x"]}}), "500"),
         ("chat", about("status", 200, lambda was: {**was, "status": ["x"]}), "another shape"),
         ("anthropic", about("results", 200, lambda was: "{}\n" * 9 + was), "more results"),
@@ -89,7 +76,7 @@ async def test_a_batch_that_cannot_be_had_holds_up_no_other_and_can_be_given_up(
         assert await work.ask("a", "b") == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", TWO_WIRES)
 @pytest.mark.parametrize("id", [None, 7, ["x"]])
 async def test_a_batch_without_an_id_may_have_been_made(
     tmp_path: Path, server: LoopbackServer, wire: str, id: object, monkeypatch: pytest.MonkeyPatch

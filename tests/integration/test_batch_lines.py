@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import pytest
 
 from simulrag.calls import CallCache
 from simulrag.errors import CallsPending, ModelError, ModelUnavailable
-from simulrag.models.batch.lines import provider_of
-from simulrag.models.batch.rounds import fetch, read_files, submit
+from simulrag.models.batch.rounds import BatchBudget, fetch, read_files, submit
 from simulrag.models.budget import Account
 from simulrag.models.pending import FAILED
 from simulrag.models.prices import PriceTable
@@ -21,25 +19,14 @@ from simulrag.models.providers.registry import make_provider
 from simulrag.models.settings import BudgetLimits
 from simulrag.testing import LoopbackServer
 from simulrag.testing.loopback import Act
-from tests.integration.test_batch import ANSWERS, KEY, free, stage
-from tests.integration.test_hostile_batches import turn
+from tests.integration.batches import ANSWERS, free, stage, turn
 from tests.unit.models.test_hostile_servers import CHAT, COMMON, MESSAGES, RESPONSES
 
 CACHED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 TEXT = {"text": '{"probability": 0.5}'}
 
 
-@pytest.fixture(autouse=True)
-def planted_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("LOOPBACK_KEY", KEY)
-    yield
-    provider_of.cache_clear()
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(ANSWERS) as running:
-        yield running
+pytestmark = pytest.mark.usefixtures("planted_key")
 
 
 def answered(wire: str, id: str, body: object) -> dict[str, Any]:
@@ -183,3 +170,20 @@ async def test_what_is_no_utf8_fails_its_line_alone(tmp_path: Path, bad: bytes) 
     report = read_files(work.store, [file])
     assert report.answered == 1
     assert report.refused == ("out.jsonl, line 1: not UTF-8 text",)
+
+
+async def test_a_reply_that_nobody_bounds_comes_in_and_is_left_to_its_stage(tmp_path: Path) -> None:
+    work = stage(tmp_path, None, "chat")
+    work.settings = work.settings.model_copy(update={"paid": True})
+    await work.ask("a")
+    (call,) = work.store.calls()
+    body = {"choices": [{"message": {"content": TEXT["text"]}}], "model": "m"}
+    file = tmp_path / "out.jsonl"
+    file.write_text(json.dumps(answered("chat", call.id, body)))
+    with CallCache(work.folder, stage="test") as cache:
+        budget = BatchBudget(BudgetLimits(usd=1), Account(cache.ledger(), PriceTable()))
+        assert read_files(work.store, [file], budget.bill).answered == 1
+        assert cache.ledger().news() == []
+    (call,) = work.store.calls()
+    assert call.reply is not None
+    assert not call.reply.billed

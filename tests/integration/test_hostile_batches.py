@@ -22,44 +22,29 @@ from simulrag.models.batch.lines import provider_of
 from simulrag.models.batch.rounds import BatchBudget, fetch, read_files, status, submit
 from simulrag.models.budget import Account
 from simulrag.models.prices import PriceTable
-from simulrag.models.settings import BudgetLimits, ModelSettings
+from simulrag.models.settings import BudgetLimits
 from simulrag.testing import LoopbackServer, loopback
 from simulrag.testing.loopback import Act
-from tests.integration.test_batch import ANSWERS, KEY, Stage, free, holding, stage
+from tests.integration.batches import (
+    ANSWERS,
+    KEY,
+    TWO_WIRES,
+    Answer,
+    Stage,
+    free,
+    holding,
+    paid,
+    stage,
+    turn,
+)
 
-WIRES = ("responses", "anthropic")
-Answer = tuple[Any, ...]
-Evil = Callable[[str, str, Answer], Answer | None]
-"""A server's ill will: method, path and what it would have answered; None: that."""
-
-
-@pytest.fixture(autouse=True)
-def planted_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("LOOPBACK_KEY", KEY)
-    yield
-    provider_of.cache_clear()  # tests set its limits
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(ANSWERS) as running:
-        yield running
+pytestmark = pytest.mark.usefixtures("planted_key")
 
 
 @pytest.fixture
 def other() -> Iterator[LoopbackServer]:
     with LoopbackServer(ANSWERS) as running:
         yield running
-
-
-def turn(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch, evil: Evil) -> None:
-    handle = server.batches.handle
-
-    def handled(method: str, path: str, *rest: Any) -> Answer:
-        answer = handle(method, path, *rest)
-        return evil(method, path, answer) or answer
-
-    monkeypatch.setattr(server.batches, "handle", handled)
 
 
 def listened(other: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -73,7 +58,7 @@ def elsewhere(other: LoopbackServer) -> str:
     return other.url.replace("127.0.0.1", "127.0.0.2")
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", TWO_WIRES)
 @pytest.mark.parametrize("step", ["submit", "status", "results", "results_url"])
 async def test_no_other_host_is_asked_about_a_batch(
     tmp_path: Path,
@@ -135,7 +120,7 @@ def no_gzip(handler: BaseHTTPRequestHandler) -> None:
     handler.wfile.write(b"plain")
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", TWO_WIRES)
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -190,7 +175,7 @@ async def test_results_have_an_end_and_a_time_and_what_came_before_is_kept(
     assert await work.ask("a", "b") == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", TWO_WIRES)
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 async def test_a_line_too_long_is_left_out_and_its_call_waits_again(
@@ -243,7 +228,7 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", TWO_WIRES)
 @pytest.mark.parametrize("step", ["submit", "status", "results"])
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd[:9])
 async def test_an_odd_body_about_a_batch_is_one_line(
@@ -281,7 +266,7 @@ async def test_an_odd_body_about_a_batch_is_one_line(
     assert work.rows() == []
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", TWO_WIRES)
 async def test_a_batch_that_ended_without_results_is_one_line(
     tmp_path: Path, server: LoopbackServer, wire: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,7 +287,7 @@ async def test_a_batch_that_ended_without_results_is_one_line(
         assert "results_url" in problem_of(work)
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", TWO_WIRES)
 async def test_no_field_about_a_batch_brings_the_key(
     tmp_path: Path,
     server: LoopbackServer,
@@ -343,13 +328,6 @@ async def test_no_field_about_a_batch_brings_the_key(
     assert KEY not in str(read_files(work.store, [file]))
 
 
-def paid(tmp_path: Path, server: LoopbackServer, wire: str) -> Stage:
-    work = stage(tmp_path, server, wire)
-    given = work.settings.model_dump() | {"paid": True, "sampling": {"max_output_tokens": 500}}
-    work.settings = ModelSettings.model_validate(given)
-    return work
-
-
 USAGE: list[tuple[Any, range]] = [
     ({}, range(100, 2000)),
     ({"input_tokens": None, "output_tokens": 3}, range(100, 2000)),
@@ -359,7 +337,7 @@ USAGE: list[tuple[Any, range]] = [
 ]
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", TWO_WIRES)
 @pytest.mark.parametrize(("usage", "tokens"), USAGE)
 @pytest.mark.parametrize("usable", [True, False])
 async def test_what_came_by_a_batch_is_charged_what_it_can_have(

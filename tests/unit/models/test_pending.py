@@ -77,6 +77,14 @@ def tokens(cache: CallCache) -> int:
     return spent.spent.tokens
 
 
+async def collected(place: Path, cache: CallCache) -> None:
+    """The call stands on the list."""
+    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
+        gate = gateway(ScriptedModel(), cache, pending, BudgetLimits())
+        with pytest.raises(CallsPending):
+            await gate.complete(ASKED)
+
+
 def answer(place: Path, text: str) -> None:
     """What a batch brought to the one call that waits."""
     with closing(PendingStore(place)) as store:
@@ -112,10 +120,7 @@ async def test_a_call_waits_without_a_budget_and_its_reply_is_billed_once(
 async def test_a_repair_that_is_asked_for_now_is_billed_beside_the_batchs_reply(
     place: Path, cache: CallCache
 ) -> None:
-    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
-        gate = gateway(ScriptedModel(), cache, pending, BudgetLimits())
-        with pytest.raises(CallsPending):
-            await gate.complete(ASKED)
+    await collected(place, cache)
     answer(place, "bad")
     with closing(PendingCalls(place, stage="test", collect=False)) as pending:
         provider = ScriptedModel(ModelUnavailable("no"), "good")
@@ -131,10 +136,7 @@ async def test_what_is_asked_for_now_is_sent_with_no_batch_and_what_is_sent_is_w
     place: Path, cache: CallCache
 ) -> None:
     """Either would be paid for twice."""
-    with closing(PendingCalls(place, stage="test", collect=True)) as pending:
-        gate = gateway(ScriptedModel(), cache, pending, BudgetLimits())
-        with pytest.raises(CallsPending):
-            await gate.complete(ASKED)
+    await collected(place, cache)
     with closing(PendingStore(place)) as store:
         (call,) = store.calls()
         store.put(call.model_copy(update={"batch": "b1"}))
