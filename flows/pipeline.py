@@ -203,16 +203,15 @@ def show_table(project: Project, params: Params, place: Results, *, every: bool 
     from rich.console import Console
 
     from flows.report.run import ReportedRun, read_domains
-    from flows.report.sections.overview import stand_in_words
+    from flows.report.sections.overview import STAND_IN, stand_in_words
     from flows.report.terminal import terminal_table
-    from simulrag.models.providers.stand_in import StandInProvider
 
     console = Console()
     domains = read_domains(place.metrics, params.domains)
     run = ReportedRun(params.metrics, domains, min_coverage=params.operations.min_coverage)
     console.print(terminal_table(run, every=every))
     models = {"answer": params.llm.answer, "judge": params.llm.judge}
-    if roles := [role for role, model in models.items() if model.provider == StandInProvider.name]:
+    if roles := [role for role, model in models.items() if model.provider == STAND_IN]:
         warn(stand_in_words(roles))
     report = place.report
     if report.is_relative_to(project.root):

@@ -10,7 +10,6 @@ from flows.report.recipes import measured_recipes, to_choose_from
 from flows.report.run import ReportedRun
 from flows.report.sections import recipes
 from flows.report.words import WORDS
-from simulrag.models.providers.stand_in import StandInProvider
 
 
 def blocks(run: ReportedRun) -> Iterator[Block]:
@@ -18,9 +17,7 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
     for domain in run.domains:
         if words := domain.little_checked(run.min_coverage):
             yield Text(f"{words}.", "warning", domain.title)
-    if roles := [
-        role for role, of in run.summary.models.items() if of.startswith(StandInProvider.name)
-    ]:
+    if roles := [role for role, of in run.summary.models.items() if of.startswith(STAND_IN)]:
         yield Text(stand_in_words(roles), "warning", "Stand-ins")
     if not run.own_and_published[1]:  # it holds for all that is shown
         yield from _warnings(run)
@@ -31,6 +28,10 @@ def blocks(run: ReportedRun) -> Iterator[Block]:
         yield from map(Text, few_words(run.own_and_published[0] or run.domains))
     else:
         yield Text("No question was answered, so nothing can be said.", "finding")
+
+
+STAND_IN = "stand-in"
+"""Its module would make the report rest on those of all models."""
 
 
 def stand_in_words(roles: Sequence[str]) -> str:
